@@ -7,8 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import urllib.request
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,14 +15,16 @@ from click.testing import CliRunner
 
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.node.banner import print_json_banner
 from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.cli.options.fork import FORK_OPTIONS
 from pyevm_agents.config import ForkOrigin
-from pyevm_agents.forking.options import split_url
-from pyevm_agents.local_node import NodeConfig
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.forking.options import ForkOptions, split_url
+from pyevm_agents.local_node import NodeConfig, NodeUrls, open_node
 from pyevm_agents.local_node.chain import build_live_chain_config
+from pyevm_agents.node import MiningMode
 from tests.checkout import ROOT
-from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.forking.fake_remote import (
     CONTRACT,
     STORED,
@@ -36,9 +36,11 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pyevm_agents.forking import RemoteFork
+    from pyevm_agents.local_node import OpenNode
 
 CALLED = "0x" + CONTRACT.hex()
 FIRST = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -52,40 +54,14 @@ def remote() -> Iterator[FakeRemote]:
     served.close()
 
 
-class Running:
-    """A node's process, its first line, and requests to it."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, process.stderr.read() if process.stderr else ""
-        self.banner: dict[str, Any] = json.loads(line)
-
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        request = urllib.request.Request(self.banner["url"], json.dumps(body).encode())  # noqa: S310 - a loopback address
-        with urllib.request.urlopen(request, timeout=HANG_SECONDS) as response:  # noqa: S310 - as above
-            answer = json.load(response)
-        assert "result" in answer, answer
-        return answer["result"]
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-@contextmanager
-def fork(cache: Path, *options: str) -> Iterator[Running]:
-    """Run a plain node with a cache folder of its own."""
-    command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--json-logs"]
-    with subprocess.Popen(
-        [*command, "--no-model", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={"XDG_CACHE_HOME": str(cache), "PATH": ""},
-    ) as process:
-        try:
-            yield Running(process)
-        finally:
-            process.kill()
+def fork(**fields: Any) -> AbstractContextManager[OpenNode]:  # noqa: ANN401 - fields of many types
+    """Open a plain node without a server."""
+    return open_node(NodeConfig(models=(), **fields), serve=False)
 
 
 def invoke(*options: str) -> str:
@@ -95,76 +71,81 @@ def invoke(*options: str) -> str:
     return run.output
 
 
-@pytest.mark.slow
 def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
-    remote: FakeRemote, tmp_path: Path
+    remote: FakeRemote, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with fork(tmp_path, "--fork-url", remote.url) as node:
+    with fork(live_chain=remote.url) as node:
         chain = remote.served.node.chain
-        assert node.banner["forked"] == {
+        print_json_banner(node, NodeUrls(http=""), ())
+        forked = json.loads(capsys.readouterr().out)["forked"]
+        assert forked == {
             "host": remote.url.split("/")[2],
             "chainId": 31_337,
             "blockNumber": 3,
             "blockHash": "0x" + chain.head.hash.hex(),
             "isVerified": True,
         }
-        assert node.ask("eth_getStorageAt", CALLED, "0x7") == f"0x{STORED:064x}"
-        assert node.ask("eth_getBalance", FIRST) == hex(10_000 * 10**18)
-        block = node.ask("eth_getBlockByNumber", "0x1")
+        assert node.request("eth_getStorageAt", CALLED, "0x7") == f"0x{STORED:064x}"
+        assert node.request("eth_getBalance", FIRST) == hex(10_000 * 10**18)
+        block = node.request("eth_getBlockByNumber", "0x1")
         assert block == remote.served.ask("eth_getBlockByNumber", "0x1")
-        info = node.ask("anvil_nodeInfo")["forkConfig"]
-        host = f"http://{node.banner['forked']['host']}"
+        info = node.request("anvil_nodeInfo")["forkConfig"]
+        host = f"http://{forked['host']}"
         assert info == {"forkUrl": host, "forkBlockNumber": 3, "forkRetryBackoff": 500}
-        network = node.ask("hardhat_metadata")["forkedNetwork"]
+        network = node.request("hardhat_metadata")["forkedNetwork"]
         assert (network["chainId"], network["forkBlockNumber"]) == (31_337, 3)
-        assert network["forkBlockHash"] == node.banner["forked"]["blockHash"]
+        assert network["forkBlockHash"] == forked["blockHash"]
         sent = {"from": FIRST, "to": FIRST, "value": "0x1", "gas": "0x5208"}
-        node.ask("eth_sendTransaction", sent)
-        assert node.ask("eth_blockNumber") == "0x4"
-        node.ask("hardhat_reset")
-        assert node.ask("eth_blockNumber") == "0x3"
+        node.request("eth_sendTransaction", sent)
+        assert node.request("eth_blockNumber") == "0x4"
+        node.request("hardhat_reset")
+        assert node.request("eth_blockNumber") == "0x3"
     remote.forget()
-    with fork(tmp_path, "--fork-url", f"{remote.url}@3", "--chain-id", "5") as node:
-        assert node.ask("eth_chainId") == "0x5"
-        assert node.ask("eth_getStorageAt", CALLED, "0x7") == f"0x{STORED:064x}"
-        assert node.ask("eth_getBlockByNumber", "0x1") == block
+    with fork(live_chain=f"{remote.url}@3", chain_id=5) as node:
+        assert node.request("eth_chainId") == "0x5"
+        assert node.request("eth_getStorageAt", CALLED, "0x7") == f"0x{STORED:064x}"
+        assert node.request("eth_getBlockByNumber", "0x1") == block
         assert remote.asked == []
-    with fork(tmp_path / "empty", "-f", remote.url, "--no-fork-cache") as node:
-        assert node.ask("eth_blockNumber") == "0x3"
-    assert not (tmp_path / "empty").exists()
 
 
-@pytest.mark.slow
-def test_a_reset_forks_another_block(remote: FakeRemote, tmp_path: Path) -> None:
-    with fork(tmp_path, "--no-mining") as node:
-        assert node.ask("hardhat_metadata")["forkedNetwork"] is None
-        instance = node.ask("anvil_metadata")["instanceId"]
-        pending = node.ask("eth_newBlockFilter")
-        node.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST, "gas": "0x5208"})
+def test_a_fork_without_a_cache_writes_no_file(remote: FakeRemote, tmp_path: Path) -> None:
+    with fork(live_chain=ForkOptions(url=remote.url, is_cached=False)) as node:
+        assert node.request("eth_blockNumber") == "0x3"
+    assert not (tmp_path / "pyevm-agents").exists()
+
+
+def test_a_reset_forks_another_block(remote: FakeRemote) -> None:
+    with fork(mining=MiningMode(is_automatic=False)) as node:
+        assert node.request("hardhat_metadata")["forkedNetwork"] is None
+        instance = node.request("anvil_metadata")["instanceId"]
+        pending = node.request("eth_newBlockFilter")
+        node.request("eth_sendTransaction", {"from": FIRST, "to": FIRST, "gas": "0x5208"})
         forking = {"jsonRpcUrl": remote.url, "blockNumber": 1}
-        node.ask("hardhat_reset", {"forking": forking})
-        assert node.ask("eth_blockNumber") == "0x1"
-        assert node.ask("eth_pendingTransactions") == []
-        assert node.ask("anvil_metadata")["instanceId"] != instance
-        assert node.ask("eth_getStorageAt", CALLED, "0x7") == f"0x{0:064x}"
-        assert node.ask("eth_getBalance", FIRST) == hex(10_000 * 10**18)
-        node.ask("anvil_reset", {"forking": {}})
-        assert node.ask("eth_blockNumber") == "0x3"
-        node.ask("evm_mine")
-        assert len(node.ask("eth_getFilterChanges", pending)) == 1
+        node.request("hardhat_reset", {"forking": forking})
+        assert node.request("eth_blockNumber") == "0x1"
+        assert node.request("eth_pendingTransactions") == []
+        assert node.request("anvil_metadata")["instanceId"] != instance
+        assert node.request("eth_getStorageAt", CALLED, "0x7") == f"0x{0:064x}"
+        assert node.request("eth_getBalance", FIRST) == hex(10_000 * 10**18)
+        node.request("anvil_reset", {"forking": {}})
+        assert node.request("eth_blockNumber") == "0x3"
+        node.request("evm_mine")
+        assert len(node.request("eth_getFilterChanges", pending)) == 1
 
 
-@pytest.mark.slow
 def test_the_chain_of_a_fork_is_stored(remote: FakeRemote, tmp_path: Path) -> None:
-    options = ("--fork-url", remote.url, "--fork-block-number", "3")
-    folder = ("--state-dir", str(tmp_path / "chain"))
-    with fork(tmp_path, *options, *folder) as node:
-        node.ask("anvil_setBalance", "0x" + ADDRESSES[1].hex(), "0x99")
-        node.ask("evm_mine")
-    with fork(tmp_path, *options, *folder) as node:
-        assert node.ask("eth_blockNumber") == "0x4"
-        assert node.ask("eth_getBalance", "0x" + ADDRESSES[1].hex()) == "0x99"
-    assert "a fork of chain 31337 at block 3" in invoke(*folder)
+    kept = {"live_chain": f"{remote.url}@3", "state_dir": tmp_path / "chain"}
+    with fork(**kept) as node:
+        node.request("anvil_setBalance", "0x" + ADDRESSES[1].hex(), "0x99")
+        node.request("evm_mine")
+    with fork(**kept) as node:
+        assert node.request("eth_blockNumber") == "0x4"
+        assert node.request("eth_getBalance", "0x" + ADDRESSES[1].hex()) == "0x99"
+    with (
+        pytest.raises(ConfigError, match="a fork of chain 31337 at block 3"),
+        fork(state_dir=tmp_path / "chain"),
+    ):
+        pass
 
 
 @pytest.mark.slow
