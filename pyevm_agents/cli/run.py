@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +22,7 @@ from pyevm_agents.cli.store import warn_run
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.statuses import Phase
+from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
-    from pyevm_agents.control.forms import TaskForm
     from pyevm_agents.control.plane import ControlPlane
     from pyevm_agents.control.plane_config import DeployedAgent
+    from pyevm_agents.control.requests import TaskRequest
+    from pyevm_agents.control.results import RunResult, ValidationReport
 
 STANDARD = ComputeBudget()
-VERIFICATION = ReceiptType.VERIFICATION.value
 CONFIRMED_SECONDS = 3_600
 """How long a signature of `--confirm` counts."""
 
@@ -152,7 +152,7 @@ def run(  # noqa: PLR0913 - one for each option
         raise click.UsageError("pass either a GOAL or --continue RUN_ID")
     if continued is not None and choices.data_folder is None:
         raise click.UsageError("--continue: needs the run's chain; pass --data FOLDER as before")
-    form = None if goal is None else _build_form(goal, category, budget)
+    request = None if goal is None else _build_request(goal, category, budget)
     with StatusLine() as status:
         printer = RunPrinter(status, is_quiet=as_json)
         with open_plane(
@@ -170,22 +170,26 @@ def run(  # noqa: PLR0913 - one for each option
                 confirms=confirm,
                 is_validated=choices.validator is not None,
             )
-            if form is not None:
-                found = journey.start(form, until)
+            if request is not None:
+                found = journey.start(request, until)
             elif continued is not None:
                 found = journey.go_on(continued, until)
+            validation = journey.find_validation(found)
     if as_json:
-        print_json({**found, "treasury": opened.treasury_address})
+        shown = found.model_dump(mode="json", by_alias=True)
+        if validation is not None:
+            shown["validation"] = validation.model_dump(mode="json", by_alias=True)
+        print_json({**shown, "treasury": opened.treasury_address})
     else:
-        printer.print_end(found)
+        printer.print_end(found, validation)
     sys.exit(journey.choose_status(found))
 
 
-def _build_form(goal: str, category: str, budget: BudgetChoices) -> TaskForm:
-    from pyevm_agents.control.forms import (  # noqa: PLC0415 - needs the extra
+def _build_request(goal: str, category: str, budget: BudgetChoices) -> TaskRequest:
+    from pyevm_agents.control.requests import (  # noqa: PLC0415 - needs the extra
         MAX_GOAL_CHARACTERS,
-        BudgetForm,
-        TaskForm,
+        BudgetRequest,
+        TaskRequest,
     )
 
     if not 0 < len(goal) <= MAX_GOAL_CHARACTERS:
@@ -193,14 +197,14 @@ def _build_form(goal: str, category: str, budget: BudgetChoices) -> TaskForm:
             f"GOAL of {len(goal):,} characters: must have from 1 to {MAX_GOAL_CHARACTERS:,}; "
             "change it"
         )
-    limits = BudgetForm(
+    limits = BudgetRequest(
         max_steps=budget.max_steps,
         max_tool_calls=budget.max_tool_calls,
         max_runtime_ms=budget.max_runtime_ms,
         max_onchain_writes=budget.max_onchain_writes,
         max_gas_wei=budget.max_gas_wei,
     )
-    return TaskForm(goal=goal, category=category, budget=limits)
+    return TaskRequest(goal=goal, category=category, budget=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,71 +218,69 @@ class _Journey:
     confirms: bool
     is_validated: bool
 
-    def start(self, form: TaskForm, until: str | None) -> dict[str, Any]:
+    def start(self, request: TaskRequest, until: str | None) -> RunResult:
         """Run a new task; return the run when it has stopped."""
-        from pyevm_agents.control.forms import RunForm  # noqa: PLC0415 - needs the extra
+        from pyevm_agents.control.requests import StartRequest  # noqa: PLC0415 - needs the extra
 
         for run_id in self.plane.list_unfinished():
             self.printer.note(f"{run_id} has not ended; --continue {run_id} goes on with it")
-        task = self.plane.create_task(form)
-        run_id = f"{task['taskId']}-run-1"
-        self.printer.watch(self.plane, run_id)
-        stop = RunForm(run_id=run_id, until=self._choose_stop(until))
-        return self._end(self._ask(self.plane.start_run(task["taskId"], stop, waits=True)))
+        task_id = self.plane.create_task(request).task_id
+        run_id = f"{task_id}-run-1"
+        self.printer.watch(run_id)
+        stop = StartRequest(run_id=run_id, until=self._choose_stop(until))
+        return self._ask(self.plane.start_run(task_id, stop, waits=True))
 
-    def go_on(self, run_id: str, until: str | None) -> dict[str, Any]:
+    def go_on(self, run_id: str, until: str | None) -> RunResult:
         """Continue a run that has not ended; return it when it has stopped."""
         found = self.plane.get_run(run_id)
-        if found["phase"] is None:
-            raise ConfigError(f"run {run_id}: has ended, {found['status']}; start another one")
-        self.printer.watch(self.plane, run_id)
+        if found.phase is None:
+            raise ConfigError(f"run {run_id}: has ended, {found.status.value}; start another one")
+        self.printer.watch(run_id)
         stop = self._choose_stop(until)
-        return self._end(self._ask(self.plane.continue_run(run_id, stop, waits=True)))
+        return self._ask(self.plane.continue_run(run_id, stop, waits=True))
 
-    def is_unanswered(self, run: dict[str, Any]) -> bool:
+    def is_unanswered(self, run: RunResult) -> bool:
         """Whether a run that was to be confirmed still waits."""
-        return run["phase"] is not None and (self.confirms or run["waitsForConfirmation"])
+        return run.phase is not None and (self.confirms or run.waits_for_confirmation)
 
-    def choose_status(self, run: dict[str, Any]) -> int:
+    def choose_status(self, run: RunResult) -> int:
         """Return the exit status of the command for a run."""
-        if run["notDone"] is not None:
+        if run.not_done is not None:
             return NOT_DONE_STATUS
-        has_failed = run["status"] in {"failed", "cancelled"} or self.is_unanswered(run)
-        return FAULT_STATUS if has_failed else 0
+        has_failed = run.status in {RunStatus.FAILED, RunStatus.CANCELLED}
+        return FAULT_STATUS if has_failed or self.is_unanswered(run) else 0
 
-    def _end(self, run: dict[str, Any]) -> dict[str, Any]:
-        """Return a run with the validator's response, if it was verified and there is one."""
-        is_verified = any(each["type"] == VERIFICATION for each in run["receipts"])
-        if not self.is_validated or not is_verified:
-            return run
-        return {**run, "validation": self.plane.get_validation(run["runId"])}
+    def find_validation(self, run: RunResult) -> ValidationReport | None:
+        """Return the validator's response about a run; None without a validator or verification."""
+        is_verified = any(each.type is ReceiptType.VERIFICATION for each in run.receipts)
+        return self.plane.get_validation(run.run_id) if self.is_validated and is_verified else None
 
     def _choose_stop(self, until: str | None) -> str | None:
         return Phase.DRY_RUN.value if self.confirms else until
 
-    def _sign(self, run_id: str) -> dict[str, Any]:
+    def _sign(self, run_id: str) -> RunResult:
         """Confirm a dry run by the operator's key; return the run when it has stopped."""
-        from pyevm_agents.control.forms import ConfirmationForm  # noqa: PLC0415 - needs the extra
+        from pyevm_agents.control.requests import ConfirmationRequest  # noqa: PLC0415 - needs the extra
 
         expiry = int(time.time()) + CONFIRMED_SECONDS
         wanted = self.plane.get_confirmation(run_id, expiry)
-        key = self.signers.get(bytes.fromhex(wanted["operatorWallet"][2:]))
+        key = self.signers.get(bytes.fromhex(wanted.operator_wallet[2:]))
         if key is None:
             raise ConfigError(
-                f"operator {wanted['operatorWallet']}: must sign; pass its key by "
+                f"operator {wanted.operator_wallet}: must sign; pass its key by "
                 f"--operator-keystore. Run {run_id} waits"
             )
-        signed = key.sign_msg_hash(bytes.fromhex(wanted["digest"][2:])).to_bytes()
+        signed = key.sign_msg_hash(bytes.fromhex(wanted.digest[2:])).to_bytes()
         signature = "0x" + (signed[:64] + bytes([signed[64] + FIRST_V])).hex()
-        self.printer.note(f"Signed by the operator, {wanted['operatorWallet']}")
-        form = ConfirmationForm(expiry=expiry, signature=signature)
-        return self.plane.confirm_run(run_id, form, waits=True)
+        self.printer.note(f"Signed by the operator, {wanted.operator_wallet}")
+        request = ConfirmationRequest(expiry=expiry, signature=signature)
+        return self.plane.confirm_run(run_id, request, waits=True)
 
-    def _ask(self, run: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, run: RunResult) -> RunResult:
         """Ask before the execution, if that is wished; go on, or cancel the run."""
-        run_id = run["runId"]
-        is_asked = self.confirms or run["waitsForConfirmation"]
-        if not is_asked or run["phase"] != Phase.EXECUTE.value:
+        run_id = run.run_id
+        is_asked = self.confirms or run.waits_for_confirmation
+        if not is_asked or run.phase is not Phase.EXECUTE:
             return run
         self.printer.print_writes(self.plane.get_dry_run(run_id))
         try:
@@ -295,6 +297,6 @@ class _Journey:
         if not is_confirmed:
             self.plane.cancel_run(run_id)
             return self.plane.get_run(run_id, waits=True)
-        if run["waitsForConfirmation"]:
+        if run.waits_for_confirmation:
             return self._ask(self._sign(run_id))  # It waits again if the state moved.
         return self.plane.continue_run(run_id, None, waits=True)

@@ -16,14 +16,29 @@ from pydantic import Field, ValidationError
 from pydantic.alias_generators import to_snake
 
 from pyevm_agents import __version__
-from pyevm_agents.control.forms import (
-    ConfirmationForm,
+from pyevm_agents.control.requests import (
+    ConfirmationRequest,
     Expiry,
-    RegistrationForm,
-    RunForm,
+    RegistrationRequest,
     SignatureText,
-    TaskForm,
+    StartRequest,
+    TaskRequest,
     describe_problems,
+)
+from pyevm_agents.control.results import (
+    AgentDocument,
+    AgentResult,
+    AgentTrustResult,
+    ConfirmationReport,
+    IdentityResult,
+    PolicyResult,
+    ReceiptResult,
+    RunOverview,
+    RunResult,
+    TaskResult,
+    TreasuryResult,
+    ValidationReport,
+    VerificationReport,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.manifests.documents import DocumentKind
@@ -35,7 +50,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.control.plane import ControlPlane
 
-Json = dict[str, Any]
 
 INSTRUCTIONS = """\
 Agents of a development chain are run in nine phases: discover, plan, trust_check, policy_check,
@@ -111,29 +125,31 @@ Tools = list[tuple["Callable[..., Any]", ToolAnnotations]]
 
 
 def _list_agent_tools(plane: ControlPlane) -> Tools:
-    def openfi_list_agents() -> list[Json]:
+    def openfi_list_agents() -> list[AgentResult]:
         """List the installed agents: slug, name, version, description, identity."""
         return plane.list_agents()
 
-    def openfi_get_manifest(document: DocumentName, agent_slug: OptionalSlug = None) -> Json:
+    def openfi_get_manifest(
+        document: DocumentName, agent_slug: OptionalSlug = None
+    ) -> AgentDocument:
         """Return a manifest of an agent: agent.json, a registration document, or its log."""
-        return plane.get_document(agent_slug, parse_document_name(document))
+        return AgentDocument(plane.get_document(agent_slug, parse_document_name(document)))
 
-    def openfi_get_trust(agent_slug: Slug) -> Json:
+    def openfi_get_trust(agent_slug: Slug) -> AgentTrustResult:
         """Return what the registries say of an agent, its score, and why it would be rejected."""
         return plane.get_trust(agent_slug)
 
-    def openfi_get_policy() -> Json:
+    def openfi_get_policy() -> PolicyResult:
         """Return the limits of budgets, and the trust that an agent needs."""
         return plane.get_policy()
 
-    def openfi_get_treasury() -> Json:
+    def openfi_get_treasury() -> TreasuryResult:
         """Return the treasury that runs write through: its limits, caps and balance."""
         return plane.get_treasury()
 
-    def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> Json:
+    def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> IdentityResult:
         """Register an agent in the ERC-8004 identity registry, or change the URI of its entry."""
-        return plane.register_identity(agent_slug, RegistrationForm(uri=uri))
+        return plane.register_identity(agent_slug, RegistrationRequest(uri=uri))
 
     return [
         (openfi_register_identity, CHANGES),
@@ -146,29 +162,29 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_task_tools(plane: ControlPlane) -> Tools:
-    def openfi_create_task(task: TaskForm) -> Json:
+    def openfi_create_task(task: TaskRequest) -> TaskResult:
         """Create a task: a goal for an agent, with its budget."""
         return plane.create_task(task)
 
-    def openfi_get_task(task_id: TaskId) -> Json:
+    def openfi_get_task(task_id: TaskId) -> TaskResult:
         """Return a task, its status and its runs."""
         return plane.get_task(task_id)
 
-    def openfi_list_tasks() -> list[Json]:
+    def openfi_list_tasks() -> list[TaskResult]:
         """List tasks in the order of their creation, each with its status and its runs."""
         return plane.list_tasks()
 
-    def openfi_plan_task(task_id: TaskId) -> Json:
+    def openfi_plan_task(task_id: TaskId) -> RunResult:
         """Start a run of a task and stop after its plan. Nothing is executed."""
-        return plane.start_run(task_id, RunForm(until="plan"), waits=True)
+        return plane.start_run(task_id, StartRequest(until="plan"), waits=True)
 
-    def openfi_dry_run_task(task_id: TaskId) -> Json:
+    def openfi_dry_run_task(task_id: TaskId) -> RunResult:
         """Start a run of a task and stop after its dry run. The chain does not change."""
-        return plane.start_run(task_id, RunForm(until="dry_run"), waits=True)
+        return plane.start_run(task_id, StartRequest(until="dry_run"), waits=True)
 
-    def openfi_run_task(task_id: TaskId) -> Json:
+    def openfi_run_task(task_id: TaskId) -> RunResult:
         """Run a task in all nine phases; return when it has ended or waits for a confirmation."""
-        return plane.start_run(task_id, RunForm(), waits=True)
+        return plane.start_run(task_id, StartRequest(), waits=True)
 
     return [
         (openfi_create_task, CHANGES),
@@ -181,23 +197,23 @@ def _list_task_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_run_tools(plane: ControlPlane) -> Tools:
-    def openfi_list_runs(task_id: OptionalTaskId = None) -> list[Json]:
+    def openfi_list_runs(task_id: OptionalTaskId = None) -> list[RunOverview]:
         """List runs, in the order of their beginning."""
         return plane.list_runs(task_id)
 
-    def openfi_get_run(run_id: RunId) -> Json:
+    def openfi_get_run(run_id: RunId) -> RunResult:
         """Return a run with the results of its phases and its receipts."""
         return plane.get_run(run_id)
 
-    def openfi_get_receipts(run_id: RunId) -> list[Json]:
+    def openfi_get_receipts(run_id: RunId) -> list[ReceiptResult]:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
-    def openfi_get_validation(run_id: RunId) -> Json:
+    def openfi_get_validation(run_id: RunId) -> ValidationReport:
         """Return the validator's response about a run, as ERC-8004's registry has it."""
         return plane.get_validation(run_id)
 
-    def openfi_verify_run(run_id: RunId) -> Json:
+    def openfi_verify_run(run_id: RunId) -> VerificationReport:
         """Execute the block of a run again, and compare it."""
         return plane.verify_run(run_id)
 
@@ -211,20 +227,20 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_run_actions(plane: ControlPlane) -> Tools:
-    def openfi_continue_run(run_id: RunId, until: str | None = None) -> Json:
+    def openfi_continue_run(run_id: RunId, until: str | None = None) -> RunResult:
         """Go on with a run that stopped after a phase, up to another phase or to its end."""
         return plane.continue_run(run_id, until, waits=True)
 
-    def openfi_get_confirmation(run_id: RunId, expiry: Expiry) -> Json:
+    def openfi_get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
         """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
         return plane.get_confirmation(run_id, expiry)
 
-    def openfi_confirm_run(run_id: RunId, expiry: Expiry, signature: SignatureText) -> Json:
+    def openfi_confirm_run(run_id: RunId, expiry: Expiry, signature: SignatureText) -> RunResult:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
-        form = ConfirmationForm(expiry=expiry, signature=signature)
-        return plane.confirm_run(run_id, form, waits=True)
+        request = ConfirmationRequest(expiry=expiry, signature=signature)
+        return plane.confirm_run(run_id, request, waits=True)
 
-    def openfi_cancel_run(run_id: RunId) -> Json:
+    def openfi_cancel_run(run_id: RunId) -> RunResult:
         """Cancel a run; it ends at its next step or phase."""
         return plane.cancel_run(run_id)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eth_utils import to_canonical_address, to_checksum_address
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.abi.registries import RegistryAddresses
     from pyevm_agents.lifecycle.chain_port import ChainPort
-
-    JsonForm = dict[str, Any]
+    from pyevm_agents.lifecycle.registry_trust import RequestStatus
 
 
 class OwnersValidator:
@@ -63,20 +62,11 @@ class OwnersValidator:
         poster = RegistryValidator(self._owners[owner], self._validator, registry)
         return poster.respond(agent_id, run_id, response, evidence)
 
-    def read_response(self, request: str) -> JsonForm | None:
+    def read_response(self, request: str) -> RequestStatus | None:
         """Return the response to a request, as the chain has it; None if there is none.
 
         Input: the request's hash, in hexadecimal.
         """
         wanted = bytes.fromhex(request.removeprefix("0x"))
         status = read_status(self._validator, self._registries.validation, wanted)
-        if status is None or not status.is_answered:
-            return None
-        return {
-            "requestHash": request,
-            "agentId": status.agent_id,
-            "validator": to_checksum_address(status.validator),
-            "response": status.response,
-            "evidence": "0x" + status.evidence.hex(),
-            "tag": status.tag,
-        }
+        return status if status is not None and status.is_answered else None

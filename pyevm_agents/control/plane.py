@@ -17,21 +17,32 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.control.agent_loader import load_agent
 from pyevm_agents.control.agent_operator import name_operator
-from pyevm_agents.control.forms import parse_phase
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.control.installed_agents import InstalledAgents
 from pyevm_agents.control.recorder import LogFileRecorder
-from pyevm_agents.control.run_views import (
-    serialize_dry_run,
-    serialize_run,
-    serialize_verification,
+from pyevm_agents.control.requests import parse_phase
+from pyevm_agents.control.results import (
+    AgentResult,
+    AgentTrustResult,
+    ConfirmationReport,
+    IdentityResult,
+    PolicyResult,
+    ReceiptResult,
+    RunOverview,
+    TypedData,
+    ValidationReport,
+)
+from pyevm_agents.control.run_results import (
+    build_dry_run_report,
+    build_run_result,
+    build_task_result,
+    verify_block,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.frames import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
-from pyevm_agents.lifecycle.json_codec import show_json
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.receipts import ReceiptType
@@ -53,17 +64,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.client.accounts import SendingAccount
-    from pyevm_agents.control.forms import ConfirmationForm, RegistrationForm, RunForm, TaskForm
+    from pyevm_agents.control.requests import (
+        ConfirmationRequest,
+        RegistrationRequest,
+        StartRequest,
+        TaskRequest,
+    )
+    from pyevm_agents.control.results import (
+        DryRunReport,
+        RunResult,
+        TaskResult,
+        TreasuryResult,
+        VerificationReport,
+    )
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.registry_trust import RequestStatus
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.manifests.agent_folder import AgentFolder
     from pyevm_agents.recordings.canonical_json import Json
-
-    JsonForm = dict[str, Any]
 
 log = logging.getLogger(__name__)
 
@@ -99,11 +121,11 @@ class PlaneOptions:
 
     protected: frozenset[bytes] = frozenset()
     open_frame: Callable[[RunTerms], RunFrame] | None = None
-    describe_treasury: Callable[[], JsonForm] | None = None
+    describe_treasury: Callable[[], TreasuryResult] | None = None
     """Returns the treasury's rules; None without one."""
 
     validator: RunValidator | None = None
-    read_response: Callable[[str], JsonForm | None] | None = None
+    read_response: Callable[[str], RequestStatus | None] | None = None
     """Returns the validator's response to a request by its hash; None without a validator."""
 
     identity_account: SendingAccount | None = None
@@ -157,21 +179,16 @@ class ControlPlane:
 
     # -- agents -- #
 
-    def list_agents(self) -> list[JsonForm]:
+    def list_agents(self) -> list[AgentResult]:
         """Return the installed agents."""
         return [
-            {
-                "slug": each.slug,
-                "name": each.name,
-                "version": each.version,
-                "description": each.description,
-                "taskCategories": [*each.task_categories],
-                "agentId": None if each.erc8004 is None else each.erc8004.agent_id,
-            }
+            AgentResult.build(
+                each, agent_id=None if each.erc8004 is None else each.erc8004.agent_id
+            )
             for each in self._agents.list_manifests()
         ]
 
-    def get_document(self, slug: str | None, kind: DocumentKind) -> JsonForm:
+    def get_document(self, slug: str | None, kind: DocumentKind) -> dict[str, Any]:
         """Return a document of an agent; of the first one for None.
 
         Raises: UnknownAgentError: no such agent.
@@ -181,8 +198,8 @@ class ControlPlane:
             return BUILDERS[kind](self._agents.get_package(chosen))
         return {**read_document(self._agents.get_folder(chosen).locate(kind))}
 
-    def get_trust(self, slug: str) -> JsonForm:
-        """Return what the registries say of an agent, its score, and why it would be rejected.
+    def get_trust(self, slug: str) -> AgentTrustResult:
+        """Return an agent's evidence in the registries, its score, and why runs reject the agent.
 
         Raises: UnknownAgentError: no such agent.
         """
@@ -190,21 +207,20 @@ class ControlPlane:
         options = self._options
         snapshot = self._worker.submit(options.trust.take_snapshot, manifest).result()
         result = evaluate_trust(snapshot, options.threshold, options.sources)
-        form: Any = show_json(result)
-        return {**form, "snapshot": show_json(snapshot), "threshold": show_json(options.threshold)}
+        return AgentTrustResult.build(result, snapshot=snapshot, threshold=options.threshold)
 
-    def get_policy(self) -> JsonForm:
+    def get_policy(self) -> PolicyResult:
         """Return the limits of budgets, the standard's budget, and the trust that agents need."""
         options = self._options
-        return {
-            "limits": show_json(options.limits),
-            "defaultBudget": show_json(ComputeBudget()),
-            "trustThreshold": show_json(options.threshold),
-            "trustedValidators": sorted(map(to_checksum_address, options.sources.validators)),
-            "trustedClients": sorted(map(to_checksum_address, options.sources.clients)),
-        }
+        return PolicyResult(
+            limits=options.limits,
+            default_budget=ComputeBudget(),
+            trust_threshold=options.threshold,
+            trusted_validators=tuple(sorted(map(to_checksum_address, options.sources.validators))),
+            trusted_clients=tuple(sorted(map(to_checksum_address, options.sources.clients))),
+        )
 
-    def get_treasury(self) -> JsonForm:
+    def get_treasury(self) -> TreasuryResult:
         """Return the address, the limits and the assets of the treasury that runs write through.
 
         Raises: ConfigError: there is none.
@@ -217,7 +233,7 @@ class ControlPlane:
             )
         return self._worker.submit(describe).result()
 
-    def register_identity(self, slug: str, form: RegistrationForm) -> JsonForm:
+    def register_identity(self, slug: str, request: RegistrationRequest) -> IdentityResult:
         """Register an agent in the identity registry, or change the URI of its entry.
 
         It waits for the run that is being executed: no run may change a manifest.
@@ -232,85 +248,81 @@ class ControlPlane:
                 "another chain by `pyevm-agents agent register`"
             )
 
-        def register() -> JsonForm:
+        def register() -> IdentityResult:
             with name_operator(folder, self._options.operator_wallet):
-                result = register_agent(folder, account, registry, uri=form.uri)
+                result = register_agent(folder, account, registry, uri=request.uri)
             self._agents.reload(slug)
             identity = result.manifest.identity
             assert identity is not None  # noqa: S101 - registered
-            return {
-                "slug": slug,
-                "agentId": identity.agent_id,
-                "agentRegistry": identity.registry,
-                "chainId": identity.chain_id,
-                "isNew": result.is_new,
-                "uri": result.uri,
-                "transactionHashes": ["0x" + each.hex() for each in result.transaction_hashes],
-            }
+            return IdentityResult(
+                slug=slug,
+                agent_id=identity.agent_id,
+                agent_registry=identity.registry,
+                chain_id=account.chain_id,
+                is_new=result.is_new,
+                uri=result.uri,
+                transaction_hashes=tuple("0x" + each.hex() for each in result.transaction_hashes),
+            )
 
         return self._worker.submit(register).result()
 
     # -- tasks -- #
 
-    def create_task(self, form: TaskForm) -> JsonForm:
+    def create_task(self, request: TaskRequest) -> TaskResult:
         """Add a task; return it.
 
         Raises: UnknownAgentError: no such agent. ConfigError: another task has its ID.
         """
-        slug = self._agents.choose(form.agent_slug)
+        slug = self._agents.choose(request.agent_slug)
         manifest = read_agent(self._agents, slug).manifest
         task = Task(
-            task_id=form.task_id or f"task-{secrets.token_hex(ID_BYTES)}",
-            goal=form.goal,
+            task_id=request.task_id or f"task-{secrets.token_hex(ID_BYTES)}",
+            goal=request.goal,
             agent_slug=slug,
             operator_wallet=manifest.operator_wallet or self._options.operator_wallet,
-            category=form.category,
-            budget=form.budget.to_budget(),
+            category=request.category,
+            budget=request.budget.to_budget(),
             trust_threshold=None
-            if form.trust_threshold is None
-            else form.trust_threshold.to_threshold(),
+            if request.trust_threshold is None
+            else request.trust_threshold.to_threshold(),
         )
         with self._lock, self._store.commit():
             self._store.add_task(task)
         return self.get_task(task.task_id)
 
-    def get_task(self, task_id: str) -> JsonForm:
+    def get_task(self, task_id: str) -> TaskResult:
         """Return a task with its status and the IDs of its runs.
 
         Raises: UnknownRunError: no such task.
         """
         with self._lock:
-            form: Any = show_json(self._store.get_task(task_id))
-            status = self._store.get_task_status(task_id).value
-            runs = [each.run_id for each in self._store.list_runs(task_id)]
-        return {**form, "status": status, "runIds": runs}
+            return build_task_result(self._store, task_id)
 
-    def list_tasks(self) -> list[JsonForm]:
+    def list_tasks(self) -> list[TaskResult]:
         """Return all tasks in the order of their creation, with statuses and IDs of runs."""
         with self._lock:
-            found = self._store.list_task_ids()
-        return [self.get_task(each) for each in found]
+            return [build_task_result(self._store, each) for each in self._store.list_task_ids()]
 
     # -- runs -- #
 
-    def start_run(self, task_id: str, form: RunForm, *, waits: bool = False) -> JsonForm:
+    def start_run(self, task_id: str, request: StartRequest, *, waits: bool = False) -> RunResult:
         """Start a run of a task, up to a phase. A run of the same ID is not started again.
 
         Input:  waits: whether to return when it has stopped.
         Raises: UnknownRunError: no such task. AgentsError: the task was completed, or has a run
                 that has not ended.
         """
-        until = parse_phase(form.until)
+        until = parse_phase(request.until)
         with self._lock:
             task = self._store.get_task(task_id)
-            is_known = any(each.run_id == form.run_id for each in self._store.list_runs(task_id))
-            run_id = self._reading.start(task, form.run_id)
+            is_known = any(each.run_id == request.run_id for each in self._store.list_runs(task_id))
+            run_id = self._reading.start(task, request.run_id)
             if not is_known:
                 self._set_stop(run_id, until)
         self._submit(run_id)
         return self.get_run(run_id, waits=waits)
 
-    def continue_run(self, run_id: str, until: str | None, *, waits: bool = False) -> JsonForm:
+    def continue_run(self, run_id: str, until: str | None, *, waits: bool = False) -> RunResult:
         """Go on with a run up to a phase.
 
         Raises: UnknownRunError: no such run. ConfigError: no such phase.
@@ -322,7 +334,9 @@ class ControlPlane:
         self._submit(run_id)
         return self.get_run(run_id, waits=waits)
 
-    def confirm_run(self, run_id: str, form: ConfirmationForm, *, waits: bool = False) -> JsonForm:
+    def confirm_run(
+        self, run_id: str, request: ConfirmationRequest, *, waits: bool = False
+    ) -> RunResult:
         """Confirm the dry run of a run by the operator's signature, and go on to its end.
 
         Raises: UnknownRunError: no such run. ConfigError: no dry run waits, or the signature is not
@@ -334,13 +348,13 @@ class ControlPlane:
                 raise ConfigError(f"run {run_id}: waits for no confirmation; look at its status")
             confirmation = Confirmation(
                 trace=pending.digests.trace,
-                expiry=form.expiry,
-                signature=bytes.fromhex(form.signature[2:]),
+                expiry=request.expiry,
+                signature=bytes.fromhex(request.signature[2:]),
             )
             self._reading.confirm(run_id, confirmation)
         return self.continue_run(run_id, None, waits=waits)
 
-    def cancel_run(self, run_id: str) -> JsonForm:
+    def cancel_run(self, run_id: str) -> RunResult:
         """Cancel a run; it ends at its next step or phase, unless its block is mined.
 
         Raises: UnknownRunError: no such run.
@@ -350,7 +364,7 @@ class ControlPlane:
         self._submit(run_id)
         return self.get_run(run_id)
 
-    def get_run(self, run_id: str, *, waits: bool = False) -> JsonForm:
+    def get_run(self, run_id: str, *, waits: bool = False) -> RunResult:
         """Return a run with the results of its phases and its receipts.
 
         Input:  waits: whether to return when it has stopped.
@@ -360,11 +374,11 @@ class ControlPlane:
         if waits and work is not None:
             work.result()
         with self._lock:
-            form = serialize_run(self._reading, run_id)
-        error = work.exception() if work is not None and work.done() else None
-        return {**form, "fault": None if error is None else str(error)}
+            error = work.exception() if work is not None and work.done() else None
+            fault = None if error is None else str(error)
+            return build_run_result(self._reading, run_id, fault=fault)
 
-    def get_validation(self, run_id: str) -> JsonForm:
+    def get_validation(self, run_id: str) -> ValidationReport:
         """Return the response of the validator about a run, as the chain has it.
 
         Raises: UnknownRunError: no such run. ConfigError: there is no validator or no response.
@@ -381,38 +395,36 @@ class ControlPlane:
         found = self._worker.submit(read, requests[0]).result() if requests else None
         if found is None:
             raise ConfigError(f"run {run_id}: nobody validated it; it has to be verified first")
-        return {"runId": run_id, **found}
+        return ValidationReport.build(found, run_id=run_id, request_hash=requests[0])
 
-    def list_runs(self, task_id: str | None = None) -> list[JsonForm]:
+    def list_runs(self, task_id: str | None = None) -> list[RunOverview]:
         """Return all runs, or those of a task, without the results of their phases."""
         with self._lock:
-            forms: list[Any] = [show_json(each) for each in self._store.list_runs(task_id)]
-        return forms
+            return [RunOverview.build(each) for each in self._store.list_runs(task_id)]
 
     def list_unfinished(self) -> list[str]:
         """Return the IDs of the runs that have not ended."""
         with self._lock:
             return [each.run_id for each in self._store.list_unfinished()]
 
-    def list_receipts(self, run_id: str) -> list[JsonForm]:
+    def list_receipts(self, run_id: str) -> list[ReceiptResult]:
         """Return the receipts of a run.
 
         Raises: UnknownRunError: no such run.
         """
         with self._lock:
             self._store.get_run(run_id)
-            forms: list[Any] = [show_json(each) for each in self._store.list_receipts(run_id)]
-        return forms
+            return [ReceiptResult.build(each) for each in self._store.list_receipts(run_id)]
 
-    def get_dry_run(self, run_id: str) -> JsonForm:
+    def get_dry_run(self, run_id: str) -> DryRunReport:
         """Return the dry run of a run, and what its operator would sign.
 
         Raises: UnknownRunError: no such run, or it has no dry run.
         """
         with self._lock:
-            return serialize_dry_run(self._reading, run_id)
+            return build_dry_run_report(self._reading, run_id)
 
-    def get_confirmation(self, run_id: str, expiry: int) -> JsonForm:
+    def get_confirmation(self, run_id: str, expiry: int) -> ConfirmationReport:
         """Return what the operator signs to confirm the dry run of a run: typed data, its digest.
 
         Input:  the run; until when the confirmation counts, in Unix seconds.
@@ -422,32 +434,32 @@ class ControlPlane:
             digest = self._reading.hash_confirmation(run_id, expiry)
             typed_data = self._reading.build_typed_data(run_id, expiry)
             task = self._store.get_task(self._store.get_run(run_id).task_id)
-        return {
-            "runId": run_id,
-            "expiry": expiry,
-            "digest": "0x" + digest.hex(),
-            "typedData": typed_data,
-            "operatorWallet": to_checksum_address(task.operator_wallet),
-        }
+        return ConfirmationReport(
+            run_id=run_id,
+            expiry=expiry,
+            digest="0x" + digest.hex(),
+            typed_data=TypedData.model_validate(typed_data),
+            operator_wallet=to_checksum_address(task.operator_wallet),
+        )
 
-    def verify_run(self, run_id: str) -> JsonForm:
+    def verify_run(self, run_id: str) -> VerificationReport:
         """Execute the block of a run again, and compare it and the digests.
 
         Raises: UnknownRunError: no such run, or it was not executed.
         """
         orchestrator = self._orchestrator
-        return self._worker.submit(serialize_verification, orchestrator, run_id).result()
+        return self._worker.submit(verify_block, orchestrator, run_id).result()
 
-    def run_goal(self, goal: str, *, agent_slug: str | None = None, **members: Any) -> JsonForm:  # noqa: ANN401 - of a form
+    def run_goal(self, goal: str, *, agent_slug: str | None = None, **members: Any) -> RunResult:  # noqa: ANN401 - of `TaskRequest`
         """Create a task, run it, and return the run when it has stopped.
 
-        Input:  the goal; the coordinator; more members of `TaskForm`.
+        Input:  the goal; the coordinator; more members of `TaskRequest`.
         Raises: see `create_task` and `start_run`.
         """
-        from pyevm_agents.control.forms import RunForm, TaskForm  # noqa: PLC0415 - types above
+        from pyevm_agents.control.requests import StartRequest, TaskRequest  # noqa: PLC0415 - types above
 
-        task = self.create_task(TaskForm(goal=goal, agent_slug=agent_slug, **members))
-        return self.start_run(task["taskId"], RunForm(), waits=True)
+        task = self.create_task(TaskRequest(goal=goal, agent_slug=agent_slug, **members))
+        return self.start_run(task.task_id, StartRequest(), waits=True)
 
     # -- inside -- #
 

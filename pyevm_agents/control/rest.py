@@ -13,18 +13,38 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 
 from pyevm_agents import __version__
-from pyevm_agents.control.forms import (  # FastAPI reads the annotations.
+from pyevm_agents.control.openapi_page import SECURITY_POLICY, render_openapi_page
+from pyevm_agents.control.requests import (  # FastAPI reads the annotations.
     EXAMPLE_EXPIRY,
     EXAMPLE_RUN,
     EXAMPLE_TASK,
-    ConfirmationForm,
-    ContinueForm,
-    RegistrationForm,
-    RunForm,
-    TaskForm,
+    ConfirmationRequest,
+    ContinueRequest,
+    RegistrationRequest,
+    StartRequest,
+    TaskRequest,
 )
-from pyevm_agents.control.openapi_page import SECURITY_POLICY, render_openapi_page
 from pyevm_agents.control.rest_errors import RESPONSES, add_error_handlers
+from pyevm_agents.control.results import (
+    AgentDocument,
+    AgentResult,
+    AgentTrustResult,
+    ConfirmationReport,
+    DryRunReport,
+    IdentityResult,
+    LogDocument,
+    ManifestDocument,
+    OpenfiRegistrationDocument,
+    PolicyResult,
+    ReceiptResult,
+    RegistrationDocument,
+    RunOverview,
+    RunResult,
+    TaskResult,
+    TreasuryResult,
+    ValidationReport,
+    VerificationReport,
+)
 from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
@@ -35,7 +55,6 @@ if TYPE_CHECKING:
 
     Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
-Json = dict[str, Any]
 AgentName = Annotated[str | None, Query(description="An agent's slug; by default the first one")]
 Waits = Annotated[
     bool, Query(description="Whether to answer when the run has stopped", examples=[True])
@@ -58,6 +77,14 @@ DOCUMENT_SUMMARIES = {
     DocumentKind.LOG: "Return the runs that an agent coordinated, in its log",
     DocumentKind.REGISTRATION: "Return an agent's registration document in the form of ERC-8004",
     DocumentKind.OPENFI_REGISTRATION: "Return an agent's registration document in OpenFi's form",
+}
+
+
+DOCUMENTS: dict[DocumentKind, type[AgentDocument]] = {
+    DocumentKind.MANIFEST: ManifestDocument,
+    DocumentKind.LOG: LogDocument,
+    DocumentKind.REGISTRATION: RegistrationDocument,
+    DocumentKind.OPENFI_REGISTRATION: OpenfiRegistrationDocument,
 }
 
 
@@ -96,21 +123,24 @@ def _add_pages(app: FastAPI, plane: ControlPlane) -> None:
     def show_page(request: Request) -> HTMLResponse:
         headers = {"Content-Security-Policy": SECURITY_POLICY}
         url = str(request.base_url).removesuffix("/")
-        values = {"slug": str(plane.list_agents()[0]["slug"])}
+        values = {"slug": plane.list_agents()[0].slug}
         page = render_openapi_page(app.openapi(), url, values)
         return HTMLResponse(page, headers=headers)
 
 
 def _add_documents(app: FastAPI, plane: ControlPlane) -> None:
     def add(kind: DocumentKind) -> None:
-        @app.get(
+        def get_document(agent: AgentName = None) -> dict[str, Any]:
+            return plane.get_document(agent, kind)
+
+        app.add_api_route(
             f"/.well-known/{kind.file_name}",
+            get_document,
+            response_model=DOCUMENTS[kind],
             summary=DOCUMENT_SUMMARIES[kind],
             operation_id=f"get_{kind.name.lower()}",
             tags=["manifests"],
         )
-        def get_document(agent: AgentName = None) -> Json:
-            return plane.get_document(agent, kind)
 
     for kind in DocumentKind:
         add(kind)
@@ -118,109 +148,111 @@ def _add_documents(app: FastAPI, plane: ControlPlane) -> None:
 
 def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
     @app.get("/agents", tags=["agents"])
-    def list_agents() -> list[Json]:
+    def list_agents() -> list[AgentResult]:
         """List the installed agents."""
         return plane.list_agents()
 
     @app.get("/agents/{slug}", tags=["agents"])
-    def get_agent(slug: Slug) -> Json:
+    def get_agent(slug: Slug) -> ManifestDocument:
         """Return an agent's manifest."""
-        return plane.get_document(slug, DocumentKind.MANIFEST)
+        return ManifestDocument(plane.get_document(slug, DocumentKind.MANIFEST))
 
     @app.get("/agents/{slug}/trust", tags=["agents"])
-    def get_trust(slug: Slug) -> Json:
+    def get_trust(slug: Slug) -> AgentTrustResult:
         """Return what the registries say of an agent, its score, and why it would be rejected."""
         return plane.get_trust(slug)
 
     @app.post("/agents/{slug}/registration", tags=["agents"])
-    def register_identity(slug: Slug, form: RegistrationForm) -> Json:
+    def register_identity(slug: Slug, request: RegistrationRequest) -> IdentityResult:
         """Register an agent in the identity registry, or change the URI of its entry."""
-        return plane.register_identity(slug, form)
+        return plane.register_identity(slug, request)
 
     @app.get("/policy", tags=["agents"])
-    def get_policy() -> Json:
+    def get_policy() -> PolicyResult:
         """Return the limits of budgets, and the trust that an agent needs."""
         return plane.get_policy()
 
     @app.get("/treasury", tags=["agents"])
-    def get_treasury() -> Json:
+    def get_treasury() -> TreasuryResult:
         """Return the treasury that runs write through: its limits, caps and balance."""
         return plane.get_treasury()
 
 
 def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
     @app.post("/tasks", status_code=201, tags=["tasks"])
-    def create_task(form: TaskForm) -> Json:
+    def create_task(request: TaskRequest) -> TaskResult:
         """Create a task. The same task ID with the same contents gives the same task."""
-        return plane.create_task(form)
+        return plane.create_task(request)
 
     @app.get("/tasks", tags=["tasks"])
-    def list_tasks() -> list[Json]:
+    def list_tasks() -> list[TaskResult]:
         """List tasks in the order of their creation, each with its status and its runs."""
         return plane.list_tasks()
 
     @app.get("/tasks/{task_id}", tags=["tasks"])
-    def get_task(task_id: TaskId) -> Json:
+    def get_task(task_id: TaskId) -> TaskResult:
         """Return a task, its status and its runs."""
         return plane.get_task(task_id)
 
     @app.post("/tasks/{task_id}/runs", status_code=202, tags=["tasks"])
-    def start_run(task_id: TaskId, form: RunForm, *, wait: Waits = False) -> Json:
+    def start_run(task_id: TaskId, request: StartRequest, *, wait: Waits = False) -> RunResult:
         """Start a run, up to a phase: plan and dry_run are the usual ones to look at first."""
-        return plane.start_run(task_id, form, waits=wait)
+        return plane.start_run(task_id, request, waits=wait)
 
 
 def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
     @app.get("/runs", tags=["runs"])
     def list_runs(
         task: Annotated[str | None, Query(description="A task's ID")] = None,
-    ) -> list[Json]:
+    ) -> list[RunOverview]:
         """List runs, in the order of their beginning."""
         return plane.list_runs(task)
 
     @app.get("/runs/{run_id}", tags=["runs"])
-    def get_run(run_id: RunId, *, wait: Waits = False) -> Json:
+    def get_run(run_id: RunId, *, wait: Waits = False) -> RunResult:
         """Return a run with the results of its phases and its receipts."""
         return plane.get_run(run_id, waits=wait)
 
     @app.get("/runs/{run_id}/receipts", tags=["runs"])
-    def list_receipts(run_id: RunId) -> list[Json]:
+    def list_receipts(run_id: RunId) -> list[ReceiptResult]:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
     @app.get("/runs/{run_id}/validation", tags=["runs"])
-    def get_validation(run_id: RunId) -> Json:
+    def get_validation(run_id: RunId) -> ValidationReport:
         """Return the validator's response about a run, as ERC-8004's registry has it."""
         return plane.get_validation(run_id)
 
     @app.get("/runs/{run_id}/dry-run", tags=["runs"])
-    def get_dry_run(run_id: RunId) -> Json:
+    def get_dry_run(run_id: RunId) -> DryRunReport:
         """Return the dry run of a run: calls, writes, logs, generations and their digest."""
         return plane.get_dry_run(run_id)
 
 
 def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
     @app.post("/runs/{run_id}/continue", status_code=202, tags=["runs"])
-    def continue_run(run_id: RunId, form: ContinueForm, *, wait: Waits = False) -> Json:
+    def continue_run(run_id: RunId, request: ContinueRequest, *, wait: Waits = False) -> RunResult:
         """Go on with a run, up to a phase."""
-        return plane.continue_run(run_id, form.until, waits=wait)
+        return plane.continue_run(run_id, request.until, waits=wait)
 
     @app.post("/runs/{run_id}/confirmation", status_code=202, tags=["runs"])
-    def confirm_run(run_id: RunId, form: ConfirmationForm, *, wait: Waits = False) -> Json:
+    def confirm_run(
+        run_id: RunId, request: ConfirmationRequest, *, wait: Waits = False
+    ) -> RunResult:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
-        return plane.confirm_run(run_id, form, waits=wait)
+        return plane.confirm_run(run_id, request, waits=wait)
 
     @app.get("/runs/{run_id}/confirmation", tags=["runs"])
-    def get_confirmation(run_id: RunId, expiry: Expiry) -> Json:
+    def get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
         """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
         return plane.get_confirmation(run_id, expiry)
 
     @app.post("/runs/{run_id}/cancel", tags=["runs"])
-    def cancel_run(run_id: RunId) -> Json:
+    def cancel_run(run_id: RunId) -> RunResult:
         """Cancel a run; it ends at its next step or phase."""
         return plane.cancel_run(run_id)
 
     @app.post("/runs/{run_id}/verification", tags=["runs"])
-    def verify_run(run_id: RunId) -> Json:
+    def verify_run(run_id: RunId) -> VerificationReport:
         """Execute the block of a run again, and compare it."""
         return plane.verify_run(run_id)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from pyevm_agents.control.forms import describe_problems
 from pyevm_agents.control.installed_agents import UnknownAgentError
+from pyevm_agents.control.requests import describe_problems
+from pyevm_agents.control.results import ErrorResult
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.store import UnknownRunError
 
@@ -21,17 +21,13 @@ STATUSES = {UnknownAgentError: 404, UnknownRunError: 404, ConfigError: 400, Agen
 NOT_FOUND, INVALID = 404, 422
 
 
-class ErrorForm(BaseModel):
-    """Why a request was refused."""
-
-    error: str = Field(description="What was wrong, its value, and what to do")
-
-
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorForm, "description": "The request can't be fulfilled as it is"},
-    404: {"model": ErrorForm, "description": "No such agent, task or run"},
-    409: {"model": ErrorForm, "description": "Not now: the chain, a contract or a run refuses"},
-    422: {"model": ErrorForm, "description": "The body or a parameter has a wrong form"},
+    400: {"model": ErrorResult, "description": "The request can't be fulfilled as it is"},
+    403: {"model": ErrorResult, "description": "The host or the origin is not allowed"},
+    404: {"model": ErrorResult, "description": "No such agent, task or run"},
+    409: {"model": ErrorResult, "description": "Not now: the chain, a contract or a run refuses"},
+    413: {"model": ErrorResult, "description": "The body is too large"},
+    422: {"model": ErrorResult, "description": "The body or a parameter has a wrong form"},
 }
 """Answers of all operations, for the OpenAPI document."""
 
@@ -62,4 +58,4 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 def _build_response(status: int, reason: str) -> JSONResponse:
-    return JSONResponse({"error": reason}, status_code=status)
+    return JSONResponse(ErrorResult(error=reason).model_dump(), status_code=status)

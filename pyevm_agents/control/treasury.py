@@ -13,6 +13,7 @@ from eth_utils import (
 
 from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.control.results import TreasuryAsset, TreasuryResult
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.registry_trust import read
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.control.treasury_policy import TreasuryPolicy
     from pyevm_agents.lifecycle.chain_port import ChainPort
-
-    JsonForm = dict[str, Any]
 
 CONTRACT = "RunTreasury"
 NATIVE = bytes(20)
@@ -136,7 +135,7 @@ def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes
             )
 
 
-def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> JsonForm:
+def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> TreasuryResult:
     """Return the treasury's limits and assets.
 
     Input: the chain; the treasury's address, and its wei.
@@ -151,21 +150,21 @@ def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> Jso
         token = to_canonical_address(asset)
         held = balance_wei if token == NATIVE else _read_balance(port, token, treasury)
         assets.append(
-            {
-                "asset": to_checksum_address(asset),
-                "cap": str(cap),
-                "confirmAbove": str(threshold),
-                "balance": None if held is None else str(held),
-            }
+            TreasuryAsset(
+                asset=to_checksum_address(asset),
+                cap=str(cap),
+                confirm_above=str(threshold),
+                balance=None if held is None else str(held),
+            )
         )
-    return {
-        "address": to_checksum_address(treasury),
-        "owner": to_checksum_address(get("owner")),
-        "balanceWei": str(balance_wei),
-        "maxSteps": get("maxSteps"),
-        "maxOnchainWrites": get("maxWrites"),
-        "confirmsAlways": get("confirmsAlways"),
-        "isPaused": get("paused"),
-        "delegate": to_checksum_address(port.address),
-        "assets": assets,
-    }
+    return TreasuryResult(
+        address=to_checksum_address(treasury),
+        owner=to_checksum_address(get("owner")),
+        balance_wei=str(balance_wei),
+        max_steps=get("maxSteps"),
+        max_onchain_writes=get("maxWrites"),
+        confirms_always=get("confirmsAlways"),
+        is_paused=get("paused"),
+        delegate=to_checksum_address(port.address),
+        assets=tuple(assets),
+    )

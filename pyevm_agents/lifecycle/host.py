@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.recorder import RunRecorder
     from pyevm_agents.lifecycle.statuses import Phase
-    from pyevm_agents.lifecycle.store import RunStore
+    from pyevm_agents.lifecycle.store import RunStore, StoredRun
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.recordings.canonical_json import Json
@@ -50,9 +50,18 @@ class Moment(Enum):
 class RunEvent:
     """A moment of a run."""
 
-    run_id: str
+    run: StoredRun
+    """The row of the run: after the phase for `Moment.STORED`, otherwise before."""
+
     phase: Phase
     moment: Moment
+    result: object = None
+    """Of the phase, for `Moment.STORED`; None for a phase that failed before there was one."""
+
+    @property
+    def run_id(self) -> str:
+        """The ID of the run."""
+        return self.run.run_id
 
 
 def ignore_event(event: RunEvent) -> None:

@@ -28,12 +28,12 @@ def to_json(value: object) -> Json:
 
     Raises: TypeError: a value of another type.
     """
+    if isinstance(value, Enum):
+        return str(value.value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, bytes):
         return "0x" + value.hex()
-    if isinstance(value, Enum):
-        return str(value.value)
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -33,7 +33,7 @@ from pyevm_agents.lifecycle.phases import (
     require_unexpired,
 )
 from pyevm_agents.lifecycle.run_facts import RunFacts
-from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
+from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, TaskStatus
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 MAX_DRY_RUNS = 3
 """How often a dry run is made, each with its confirmation, when the state moves after it."""
-
-REJECTING = frozenset({Phase.TRUST_CHECK, Phase.POLICY_CHECK})
-"""A task that is stopped in these phases is rejected; in others, it failed."""
 
 VERIFIED = frozenset({Phase.SUMMARIZE, Phase.RECORD})
 """Phases after the verification."""
@@ -150,7 +147,7 @@ class Orchestrator:
             outcome = PhaseOutcome(failure=f"{error}; its operator did not cancel it")
         self._announce(run, run.phase, Moment.COMPUTED)
         self._store(facts, run.phase, outcome)
-        self._announce(run, run.phase, Moment.STORED)
+        self._announce(self.host.store.get_run(run_id), run.phase, Moment.STORED, outcome.result)
         return True
 
     def cancel(self, run_id: str) -> None:
@@ -266,7 +263,7 @@ class Orchestrator:
         assert isinstance(outcome.result, RecordResult)  # noqa: S101 - of phase record
         status = outcome.result.status
         store.set_run_status(run.run_id, status)
-        rejected = run.failed_phase in REJECTING and status is RunStatus.FAILED
+        rejected = run.failed_phase in REJECTING_PHASES and status is RunStatus.FAILED
         store.set_task_status(
             run.task_id, TaskStatus.REJECTED if rejected else TaskStatus(status.value)
         )
@@ -308,5 +305,7 @@ class Orchestrator:
             self.host.store.set_cancelled(run.run_id, CANCELLED)
             self.host.store.set_next_phase(run.run_id, Phase.RECORD, attempt=run.attempt)
 
-    def _announce(self, run: StoredRun, phase: Phase, moment: Moment) -> None:
-        self.host.listener(RunEvent(run_id=run.run_id, phase=phase, moment=moment))
+    def _announce(
+        self, run: StoredRun, phase: Phase, moment: Moment, result: object = None
+    ) -> None:
+        self.host.listener(RunEvent(run=run, phase=phase, moment=moment, result=result))

@@ -7,13 +7,14 @@ them. A phase that is repeated after a kill gives what it would have given, or f
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, NotDoneError
 from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
+    DryRunRecord,
     FrameError,
     draft_execution,
     list_contradictions,
@@ -55,11 +56,12 @@ from pyevm_agents.lifecycle.verification import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyevm_agents.lifecycle.dry_run import DraftedRun, DryRunRecord
+    from pyevm_agents.lifecycle.dry_run import DraftedRun
     from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.results import StepResult
     from pyevm_agents.lifecycle.run_facts import RunFacts
+    from pyevm_agents.lifecycle.store import RunStore
 
 UNTIMED = frozenset({Phase.DISCOVER, Phase.VERIFY, Phase.RECORD})
 """Phases that are performed when the time is over; in verification, the agent is not asked then."""
@@ -420,3 +422,22 @@ PHASES: Mapping[Phase, Callable[[RunFacts], PhaseOutcome]] = {
     Phase.SUMMARIZE: summarize,
     Phase.RECORD: record_run,
 }
+
+RESULT_KINDS: dict[Phase, type[Any]] = {
+    Phase.DISCOVER: DiscoverResult,
+    Phase.PLAN: TaskPlan,
+    Phase.TRUST_CHECK: TrustCheckResult,
+    Phase.POLICY_CHECK: PolicyCheckResult,
+    Phase.DRY_RUN: DryRunRecord,
+    Phase.EXECUTE: ExecutionRecord,
+    Phase.VERIFY: VerificationResult,
+    Phase.SUMMARIZE: RunSummary,
+    Phase.RECORD: RecordResult,
+}
+"""The class of the result that each phase stores."""
+
+
+def read_results(store: RunStore, run_id: str) -> dict[Phase, Any]:
+    """Return the results of the phases of a run that were performed, in order."""
+    found = {phase: store.find_result(kind, run_id, phase) for phase, kind in RESULT_KINDS.items()}
+    return {phase: result for phase, result in found.items() if result is not None}

@@ -7,14 +7,14 @@ have the same ones. A run whose agents hide one fails its verification.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class ReceiptType(Enum):
+class ReceiptType(StrEnum):
     """What a receipt is for."""
 
     DRY_RUN = "dry_run"

@@ -6,7 +6,7 @@ Agents return these. What they state is compared with the trace; nothing is take
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from precompiles.outcome import is_done
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class StepStatus(Enum):
+class StepStatus(StrEnum):
     """The status of a step."""
 
     COMPLETED = "completed"

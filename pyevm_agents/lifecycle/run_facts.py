@@ -191,4 +191,4 @@ class RunFacts:
 
     def announce(self, moment: Moment) -> None:
         """Tell the listener a moment of the execution."""
-        self.host.listener(RunEvent(run_id=self.run.run_id, phase=Phase.EXECUTE, moment=moment))
+        self.host.listener(RunEvent(run=self.run, phase=Phase.EXECUTE, moment=moment))

@@ -5,7 +5,7 @@ Source: the agent standard of OpenFi, "Run lifecycle".
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.errors import AgentsError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Phase(Enum):
+class Phase(StrEnum):
     """The phases of a run, in order."""
 
     DISCOVER = "discover"
@@ -39,7 +39,11 @@ class Phase(Enum):
         return phases[phases.index(self) + 1]
 
 
-class RunStatus(Enum):
+REJECTING_PHASES = frozenset({Phase.TRUST_CHECK, Phase.POLICY_CHECK})
+"""A task that is stopped in these phases is rejected; in others, it failed."""
+
+
+class RunStatus(StrEnum):
     """The status of a run."""
 
     PENDING = "pending"
@@ -55,7 +59,7 @@ class RunStatus(Enum):
         return not RUN_TRANSITIONS[self]
 
 
-class TaskStatus(Enum):
+class TaskStatus(StrEnum):
     """The status of a task."""
 
     PENDING = "pending"

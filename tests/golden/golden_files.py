@@ -12,10 +12,12 @@ from tests.golden.chains import collect_chains
 from tests.golden.command_line import collect_command_line
 from tests.golden.consensus import collect_consensus
 from tests.golden.contracts import collect_contracts
+from tests.golden.control_plane import collect_control_plane
 from tests.golden.databases import collect_databases
 from tests.golden.formats import collect_formats
 from tests.golden.json_values import to_text
 from tests.golden.numeric import collect_numeric
+from tests.golden.openapi import collect_openapi
 from tests.golden.plugin import collect_plugin
 from tests.golden.prompts import collect_prompts
 from tests.golden.rpc import collect_rpc
@@ -32,9 +34,11 @@ COLLECTORS: Mapping[str, Collect] = {
     "command_line": collect_command_line,
     "consensus": collect_consensus,
     "contracts": collect_contracts,
+    "control_plane": collect_control_plane,
     "databases": collect_databases,
     "formats": collect_formats,
     "numeric": collect_numeric,
+    "openapi": collect_openapi,
     "plugin": collect_plugin,
     "prompts": collect_prompts,
     "rpc": collect_rpc,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.run_output import describe_phase
-from pyevm_agents.control.run_views import serialize_run
+from pyevm_agents.lifecycle.phase_texts import describe_phase
+from pyevm_agents.lifecycle.phases import read_results
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.scenarios.run.demo import TASKS, RunDemo, build_demo_manifest
@@ -111,13 +111,18 @@ def run_bills(setting: ScenarioSetting) -> ScenarioReport:
 
 
 def _run_task(demo: RunDemo, task: DemoTask, logs: DemoLogs) -> RunForms:
+    from pyevm_agents.control.run_results import build_run_result  # noqa: PLC0415 - needs the extra
+
     outcome = demo.run(task)
-    run_id = outcome.run.run_id
-    form = serialize_run(demo.orchestrator, run_id)
-    performed = {form["failedPhase"], *(each["phase"] for each in form["phases"])}
+    run, results = outcome.run, read_results(demo.orchestrator.host.store, outcome.run.run_id)
+    performed = {run.failed_phase, *results}
     return RunForms(
         outcome=outcome,
-        form=form,
-        log_entry=logs.find_entry(task.agent_slug, run_id),
-        phases={phase: describe_phase(form, phase) for phase in Phase if phase.value in performed},
+        form=build_run_result(demo.orchestrator, run.run_id).model_dump(mode="json", by_alias=True),
+        log_entry=logs.find_entry(task.agent_slug, run.run_id),
+        phases={
+            phase: describe_phase(run, phase, results.get(phase))
+            for phase in Phase
+            if phase in performed
+        },
     )

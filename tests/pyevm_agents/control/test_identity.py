@@ -16,8 +16,8 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.control.agent_loader import build_module_manifest
 from pyevm_agents.control.development_plane import open_development_plane
-from pyevm_agents.control.forms import RegistrationForm
 from pyevm_agents.control.identity import register_agent
+from pyevm_agents.control.requests import RegistrationRequest
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
@@ -28,6 +28,7 @@ from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
+from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.trust import (
     REEXECUTION_TAG,
     TrustedSources,
@@ -156,18 +157,17 @@ def test_a_control_plane_registers_an_agent_that_may_then_be_run(
         protected=frozenset({REGISTRIES.identity}),
     ) as plane:  # fmt: skip
         rejected = plane.run_goal("What is my balance?")
-        assert (rejected["failedPhase"], "register it" in rejected["failure"]) == (
-            "trust_check", True,
-        )  # fmt: skip
-        registered = plane.register_identity("gas-watcher", RegistrationForm())
-        assert (registered["isNew"], registered["chainId"]) == (True, port.chain_id)
-        assert plane.list_agents()[0]["agentId"] == registered["agentId"]
-        assert plane.run_goal("What is my balance?")["status"] == "completed"
+        assert rejected.failed_phase is Phase.TRUST_CHECK
+        assert "register it" in (rejected.failure or "")
+        registered = plane.register_identity("gas-watcher", RegistrationRequest())
+        assert (registered.is_new, registered.chain_id) == (True, port.chain_id)
+        assert plane.list_agents()[0].agent_id == registered.agent_id
+        assert plane.run_goal("What is my balance?").status is RunStatus.COMPLETED
         document = plane.get_document(None, DocumentKind.OPENFI_REGISTRATION)
-        assert document["registrations"][0]["agentId"] == registered["agentId"]
+        assert document["registrations"][0]["agentId"] == registered.agent_id
         assert (
             plane.get_document(None, DocumentKind.LOG)["agent"]["erc8004AgentId"]
-            == (registered["agentId"])
+            == registered.agent_id
         )
 
 

@@ -38,13 +38,13 @@ def _with_example(example: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [example]})
 
 
-class RequestForm(BaseModel):
+class RequestModel(BaseModel):
     """A form with camelCase members and no others."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
-class BudgetForm(RequestForm):
+class BudgetRequest(RequestModel):
     """A compute budget; the defaults are the standard's."""
 
     max_steps: Annotated[Limit, Field(description="Steps of the plan and of child runs")] = (
@@ -69,7 +69,7 @@ class BudgetForm(RequestForm):
         return ComputeBudget(**self.model_dump())
 
 
-class ThresholdForm(RequestForm):
+class ThresholdRequest(RequestModel):
     """What an agent needs to be run."""
 
     min_score: Annotated[float, Field(ge=0, le=1, description="Trust score, from 0 to 1")] = 0.0
@@ -82,7 +82,7 @@ class ThresholdForm(RequestForm):
         return TrustThreshold(**self.model_dump())
 
 
-class TaskForm(RequestForm):
+class TaskRequest(RequestModel):
     """A task to create."""
 
     model_config = _with_example({"goal": "What is my balance?", "taskId": EXAMPLE_TASK})
@@ -92,16 +92,16 @@ class TaskForm(RequestForm):
         str | None, Field(description="The coordinator; null for the control plane's first agent")
     ] = None
     category: Annotated[str, Field(description="Of the task")] = "general"
-    budget: Annotated[BudgetForm, Field(description="Limits of each run")] = Field(
-        default_factory=BudgetForm
+    budget: Annotated[BudgetRequest, Field(description="Limits of each run")] = Field(
+        default_factory=BudgetRequest
     )
     trust_threshold: Annotated[
-        ThresholdForm | None, Field(description="null for the control plane's own")
+        ThresholdRequest | None, Field(description="null for the control plane's own")
     ] = None
     task_id: Annotated[str | None, Field(description="null for a new one")] = None
 
 
-class RunForm(RequestForm):
+class StartRequest(RequestModel):
     """A run to start."""
 
     model_config = _with_example({"runId": EXAMPLE_RUN, "until": "dry_run"})
@@ -113,7 +113,7 @@ class RunForm(RequestForm):
     ] = None
 
 
-class ContinueForm(RequestForm):
+class ContinueRequest(RequestModel):
     """How far a run goes on."""
 
     model_config = _with_example({"until": None})
@@ -123,7 +123,7 @@ class ContinueForm(RequestForm):
     ] = None
 
 
-class ConfirmationForm(RequestForm):
+class ConfirmationRequest(RequestModel):
     """An operator's confirmation of a dry run."""
 
     model_config = _with_example({"expiry": EXAMPLE_EXPIRY, "signature": "0x" + "00" * 64 + "1b"})
@@ -132,7 +132,7 @@ class ConfirmationForm(RequestForm):
     signature: SignatureText
 
 
-class RegistrationForm(RequestForm):
+class RegistrationRequest(RequestModel):
     """Where the registration document is."""
 
     model_config = _with_example({"uri": None})
