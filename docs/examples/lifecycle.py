@@ -9,8 +9,8 @@ from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import AgentManifest
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
+from pyevm_agents.lifecycle.records import Task
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.task import Task
 from pyevm_agents.lifecycle.trust import TrustThreshold
 from pyevm_agents.testing import AgentChain
 

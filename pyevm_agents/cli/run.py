@@ -21,7 +21,7 @@ from pyevm_agents.cli.run_output import RunPrinter
 from pyevm_agents.cli.store import warn_run
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
-from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.records import ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from eth_utils import to_canonical_address
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError
-from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.manifest import (
     AgentManifest,
@@ -19,7 +17,7 @@ from pyevm_agents.lifecycle.manifest import (
     ManifestSafety,
     ManifestTool,
 )
-from pyevm_agents.lifecycle.module import AGENTS_FAILURES
+from pyevm_agents.lifecycle.untrusted_agents import AGENTS_FAILURES, AgentFailedError, read_agent
 from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, AgentFolder
 
 if TYPE_CHECKING:

@@ -39,22 +39,21 @@ from pyevm_agents.control.run_results import (
     verify_block,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.frames import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
-from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.records import ReceiptType, Task
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.task import Task
 from pyevm_agents.lifecycle.trust import (
     TrustedSources,
     TrustTable,
     TrustThreshold,
     evaluate_trust,
 )
+from pyevm_agents.lifecycle.untrusted_agents import read_agent
 from pyevm_agents.manifests.documents import DocumentKind, read_document
 from pyevm_agents.manifests.registration import BUILDERS
 

@@ -23,18 +23,16 @@ from pydantic_core import CoreSchema
 from pyevm_agents.lifecycle.budget import BudgetUse, ComputeBudget
 from pyevm_agents.lifecycle.execution import ChildRun
 from pyevm_agents.lifecycle.json_codec import show_json
-from pyevm_agents.lifecycle.phase_results import (
+from pyevm_agents.lifecycle.records import (
     DiscoverResult,
-    PolicyCheckResult,
-    RecordResult,
-    TrustCheckResult,
-)
-from pyevm_agents.lifecycle.plan import TaskPlan
-from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import (
     DryRunResult,
     ExecutionResult,
+    PolicyCheckResult,
+    ReceiptType,
+    RecordResult,
     RunSummary,
+    TaskPlan,
+    TrustCheckResult,
     VerificationResult,
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus

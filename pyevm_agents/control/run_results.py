@@ -11,12 +11,12 @@ from pyevm_agents.control.results import (
     VerificationReport,
 )
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.phase_results import (
+from pyevm_agents.lifecycle.phases import NOT_DONE, read_results
+from pyevm_agents.lifecycle.records import (
     ExecutionRecord,
     NotDone,
+    VerificationResult,
 )
-from pyevm_agents.lifecycle.phases import NOT_DONE, read_results
-from pyevm_agents.lifecycle.results import VerificationResult
 from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:

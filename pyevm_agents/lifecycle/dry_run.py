@@ -21,7 +21,7 @@ from pyevm_agents.lifecycle.budget import (
 from pyevm_agents.lifecycle.chain_port import BlockPin  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult, WalkRules
 from pyevm_agents.lifecycle.frames import DryRunDigests
-from pyevm_agents.lifecycle.results import DryRunResult, StepStatus
+from pyevm_agents.lifecycle.records import DryRunResult, StepStatus
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.session import HostToolUse, RunSession, SessionLimits
 
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.frames import Confirmation, RunFrame, WriteFrame
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
-    from pyevm_agents.lifecycle.plan import TaskPlan
-    from pyevm_agents.lifecycle.receipts import RunReceipt
+    from pyevm_agents.lifecycle.records import RunReceipt, Task, TaskPlan
     from pyevm_agents.lifecycle.run_trace import RunWrite
-    from pyevm_agents.lifecycle.task import Task
     from pyevm_agents.recordings.canonical_json import Json
 
 

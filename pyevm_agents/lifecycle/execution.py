@@ -12,25 +12,28 @@ from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent, read_answer
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.context import SESSION, AgentContext
-from pyevm_agents.lifecycle.module import (
-    AGENTS_FAILURES,
-    HasDryRun,
-    is_agents_failure,
-)
-from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
+from pyevm_agents.lifecycle.module import HasDryRun
 from pyevm_agents.lifecycle.policy import list_violations, select_budget
-from pyevm_agents.lifecycle.results import (
+from pyevm_agents.lifecycle.records import (
     DryRunResult,
     ExecutionResult,
     StepResult,
     StepStatus,
-    describe_exception,
+    TaskPlan,
     describe_failures,
+    order_steps,
 )
 from pyevm_agents.lifecycle.session import AgentSession, DivergenceError
+from pyevm_agents.lifecycle.untrusted_agents import (
+    AGENTS_FAILURES,
+    AgentFailedError,
+    ask_agent,
+    describe_exception,
+    is_agents_failure,
+    read_answer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,9 +41,8 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.budget import BudgetMeter, ComputeBudget
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
-    from pyevm_agents.lifecycle.plan import PlanStep
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.lifecycle.session import RunSession
-    from pyevm_agents.lifecycle.task import Task
 
 RESULTS = "results"
 """The service with the results of the steps so far, by step ID."""

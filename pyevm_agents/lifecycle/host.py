@@ -7,16 +7,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError
-from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustTable, TrustThreshold
+from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, read_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyevm_agents.lifecycle.agent_facts import AgentFacts
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.statuses import Phase
     from pyevm_agents.lifecycle.store import RunStore, StoredRun
     from pyevm_agents.lifecycle.trust import TrustSource
+    from pyevm_agents.lifecycle.untrusted_agents import AgentAnswers
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.recordings.canonical_json import Json
 
@@ -104,7 +103,7 @@ class LifecycleHost:
 class DiscoveredAgents:
     """The installed agents, as each was read once."""
 
-    readable: Mapping[str, AgentFacts]
+    readable: Mapping[str, AgentAnswers]
     """What the agents state of themselves, by slug."""
 
     rejected: Mapping[str, str]

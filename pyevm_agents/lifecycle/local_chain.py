@@ -28,13 +28,13 @@ from pyevm_agents.lifecycle.chain_port import (
     RunBlock,
     describe_lost_block,
 )
-from pyevm_agents.lifecycle.host_faults import note_faults
 from pyevm_agents.lifecycle.run_trace import (
     RunWrite,
     WriteTrace,
     build_write_trace,
     list_changing_calls,
 )
+from pyevm_agents.lifecycle.untrusted_agents import note_faults
 from pyevm_agents.tracing.touched_state import TouchedStateTracer
 from pyevm_agents.tracing.vm import make_traced_vm
 

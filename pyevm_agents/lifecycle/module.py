@@ -7,37 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pyevm_agents.lifecycle.budget import RunStoppedError
-from pyevm_agents.lifecycle.host_faults import is_host_fault
-from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-from pyevm_agents.lifecycle.results import (
+from pyevm_agents.lifecycle.records import (
     DryRunResult,
     ExecutionResult,
+    PlanStep,
     RunSummary,
     StepResult,
     StepStatus,
+    TaskPlan,
     VerificationCheck,
     VerificationResult,
-    describe_exception,
     describe_failures,
+)
+from pyevm_agents.lifecycle.untrusted_agents import (
+    AGENTS_FAILURES,
+    describe_exception,
+    is_agents_failure,
 )
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.manifest import AgentManifest
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import Task
 
 IDENTITY_MODE = "erc8004-required"
 """The only identity mode of the standard."""
-
-AGENTS_FAILURES = (Exception, SystemExit)
-"""What an agent raises: an agent does not end the host."""
-
-
-def is_agents_failure(error: BaseException) -> bool:
-    """Return whether an exception is an agent's: it stops no run, and is no fault of the host."""
-    is_stop = issubclass(type(error), RunStoppedError)  # It may lie about its `__class__`.
-    return not is_stop and not is_host_fault(error)
 
 
 class AgentModule(Protocol):

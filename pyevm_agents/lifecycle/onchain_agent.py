@@ -21,7 +21,7 @@ from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.lifecycle.chain_port import FrameCall
 from pyevm_agents.lifecycle.module import BaseAgentModule
-from pyevm_agents.lifecycle.plan import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
+from pyevm_agents.lifecycle.records import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
 from pyevm_agents.lifecycle.run_trace import RunWrite
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.manifest import AgentManifest
+    from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.run_trace import ChainToolUse
     from pyevm_agents.lifecycle.session import WriteOutcome
-    from pyevm_agents.lifecycle.task import Task
 
 ANSWER_STEP = "answer"
 """The last step of its plan."""

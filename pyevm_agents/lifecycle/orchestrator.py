@@ -17,13 +17,6 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunCancelledError
 from pyevm_agents.lifecycle.chain_port import describe_lost_block
 from pyevm_agents.lifecycle.host import Moment, RunEvent
-from pyevm_agents.lifecycle.phase_results import (
-    ExecutionRecord,
-    NotDone,
-    PhaseOutcome,
-    PreparedExecution,
-    RecordResult,
-)
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
     NOT_DONE,
@@ -32,14 +25,21 @@ from pyevm_agents.lifecycle.phases import (
     perform_phase,
     require_unexpired,
 )
+from pyevm_agents.lifecycle.records import (
+    ExecutionRecord,
+    NotDone,
+    PhaseOutcome,
+    PreparedExecution,
+    RecordResult,
+)
 from pyevm_agents.lifecycle.run_facts import RunFacts
 from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, TaskStatus
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests
     from pyevm_agents.lifecycle.host import LifecycleHost
+    from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from pyevm_agents.recordings.canonical_json import Json
 
 MAX_DRY_RUNS = 3

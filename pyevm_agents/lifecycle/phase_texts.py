@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.phase_results import (
+from pyevm_agents.lifecycle.records import (
     DiscoverResult,
     ExecutionRecord,
     PolicyCheckResult,
+    TaskPlan,
     TrustCheckResult,
+    VerificationResult,
 )
-from pyevm_agents.lifecycle.plan import TaskPlan
-from pyevm_agents.lifecycle.results import VerificationResult
 from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, NotDoneError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
@@ -22,30 +21,31 @@ from pyevm_agents.lifecycle.dry_run import (
 )
 from pyevm_agents.lifecycle.frames import Confirmation
 from pyevm_agents.lifecycle.host import Moment, discover_agents, hash_manifest
-from pyevm_agents.lifecycle.host_faults import note_phase_faults
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
-from pyevm_agents.lifecycle.phase_results import (
+from pyevm_agents.lifecycle.policy import list_violations
+from pyevm_agents.lifecycle.recorder import build_log_entry
+from pyevm_agents.lifecycle.records import (
     DiscoverResult,
     ExecutionRecord,
+    ExecutionResult,
     PhaseOutcome,
     PolicyCheckResult,
     PreparedExecution,
+    ReceiptType,
     RecordResult,
-    TrustCheckResult,
-)
-from pyevm_agents.lifecycle.plan import TaskPlan, order_steps
-from pyevm_agents.lifecycle.policy import list_violations
-from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt, build_receipt_id
-from pyevm_agents.lifecycle.recorder import build_log_entry
-from pyevm_agents.lifecycle.results import (
-    ExecutionResult,
+    RunReceipt,
     RunSummary,
+    TaskPlan,
+    TrustCheckResult,
     VerificationCheck,
     VerificationResult,
+    build_receipt_id,
     describe_failures,
     find_not_done_step,
+    order_steps,
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, ask_agent, note_phase_faults
 from pyevm_agents.lifecycle.verification import (
     VerifiedRun,
     compute_response,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.dry_run import DraftedRun
     from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.module import AgentModule
-    from pyevm_agents.lifecycle.results import StepResult
+    from pyevm_agents.lifecycle.records import StepResult
     from pyevm_agents.lifecycle.run_facts import RunFacts
     from pyevm_agents.lifecycle.store import RunStore
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError, ask_agent
-from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.module import IDENTITY_MODE, HasDryRun
-from pyevm_agents.lifecycle.plan import order_steps
+from pyevm_agents.lifecycle.records import order_steps
+from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, ask_agent, read_agent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
-    from pyevm_agents.lifecycle.plan import TaskPlan
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import Task, TaskPlan
 
 SYSTEM_LIMITS = ComputeBudget(
     max_steps=50, max_tool_calls=500, max_runtime_ms=3_600_000, max_onchain_writes=20

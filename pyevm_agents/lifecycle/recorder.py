@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.lifecycle.budget import ComputeBudget  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-from pyevm_agents.lifecycle.receipts import RunReceipt  # noqa: TC001 - read by the JSON codec
-from pyevm_agents.lifecycle.results import RunSummary, StepResult
+from pyevm_agents.lifecycle.records import (
+    ExecutionRecord,
+    PlanStep,
+    RunReceipt,
+    RunSummary,
+    StepResult,
+    TaskPlan,
+)
 from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:

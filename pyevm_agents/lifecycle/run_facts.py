@@ -6,18 +6,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.agent_answers import AgentFailedError
-from pyevm_agents.lifecycle.agent_facts import read_agent
 from pyevm_agents.lifecycle.budget import MILLISECONDS, BudgetMeter
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
 from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
 from pyevm_agents.lifecycle.host import Moment, RunEvent, hash_manifest
-from pyevm_agents.lifecycle.phase_results import DiscoverResult
-from pyevm_agents.lifecycle.plan import TaskPlan
 from pyevm_agents.lifecycle.policy import select_budget
+from pyevm_agents.lifecycle.records import DiscoverResult, TaskPlan
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.trust import TrustResult, evaluate_trust
+from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, read_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
+    from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from pyevm_agents.lifecycle.trust import TrustThreshold
 
 

@@ -18,10 +18,9 @@ from eth_utils import keccak, to_checksum_address
 from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
-from pyevm_agents.lifecycle.host_faults import FAULT_TYPES, note_faults
-from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt, build_receipt_id
-from pyevm_agents.lifecycle.results import describe_exception
+from pyevm_agents.lifecycle.records import ReceiptType, RunReceipt, build_receipt_id
 from pyevm_agents.lifecycle.run_trace import ChainRead, RunTrace, RunWrite, find_trace_difference
+from pyevm_agents.lifecycle.untrusted_agents import FAULT_TYPES, describe_exception, note_faults
 from pyevm_agents.recordings.canonical_json import Json, encode_canonical
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pyevm_agents.client.sqlite_store import SqliteStore
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
-from pyevm_agents.lifecycle.receipts import RunReceipt
+from pyevm_agents.lifecycle.records import RunReceipt, Task, require_id
 from pyevm_agents.lifecycle.statuses import (
     RUN_TRANSITIONS,
     TASK_TRANSITIONS,
@@ -23,7 +23,6 @@ from pyevm_agents.lifecycle.statuses import (
     TaskStatus,
     require_transition,
 )
-from pyevm_agents.lifecycle.task import Task, require_id
 from pyevm_agents.recordings.canonical_json import encode_canonical
 
 if TYPE_CHECKING:

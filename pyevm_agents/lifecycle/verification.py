@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.lifecycle.budget import describe_overspending
-from pyevm_agents.lifecycle.receipts import ReceiptType, describe_missing_receipts
-from pyevm_agents.lifecycle.results import (
+from pyevm_agents.lifecycle.records import (
+    ReceiptType,
     VerificationCheck,
     VerificationResult,
     describe_failures,
+    describe_missing_receipts,
 )
 from pyevm_agents.lifecycle.trust import MAX_RESPONSE
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.dry_run import DryRunRecord
-    from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-    from pyevm_agents.lifecycle.receipts import RunReceipt
+    from pyevm_agents.lifecycle.records import ExecutionRecord, RunReceipt
 
 LIFECYCLE_PREFIX = "lifecycle:"
 """Of the names of our checks: an agent can't state one of them."""

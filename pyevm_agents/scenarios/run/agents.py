@@ -15,15 +15,14 @@ from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.lifecycle.execution import RESULTS
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent, OnchainRunError
-from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-from pyevm_agents.lifecycle.results import StepResult
+from pyevm_agents.lifecycle.records import PlanStep, StepResult, TaskPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.manifest import AgentManifest
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import Task
 
 EARLIER = re.compile(r"\{([^{}]*)\}")
 """The place of an earlier step's result in a description."""

@@ -22,8 +22,7 @@ from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import AgentManifest, ManifestIdentity
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.records import ExecutionRecord, ReceiptType, Task
 from pyevm_agents.lifecycle.registry_trust import (
     RegistryTrust,
     RegistryValidator,
@@ -31,7 +30,6 @@ from pyevm_agents.lifecycle.registry_trust import (
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.task import Task
 from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
 from pyevm_agents.lifecycle.trust import MAX_RESPONSE, TrustedSources, TrustThreshold
 from pyevm_agents.scenarios.recorded import Scenario

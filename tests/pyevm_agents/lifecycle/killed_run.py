@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
-    from pyevm_agents.lifecycle.plan import PlanStep
     from pyevm_agents.lifecycle.recorder import RunLogEntry
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import PlanStep, Task
 
 RUN = "run-1"
 NEVER = -1

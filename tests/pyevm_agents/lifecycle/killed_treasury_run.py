@@ -59,10 +59,14 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import TaskPlan
     from pyevm_agents.lifecycle.recorder import RunLogEntry
-    from pyevm_agents.lifecycle.results import ExecutionResult, RunSummary, VerificationResult
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import (
+        ExecutionResult,
+        RunSummary,
+        Task,
+        TaskPlan,
+        VerificationResult,
+    )
 
 REGISTRIES = REGISTRY_ADDRESSES[TESTNET]
 REGISTER = bytes.fromhex("1aa3a008")

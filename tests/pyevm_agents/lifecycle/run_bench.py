@@ -18,9 +18,8 @@ from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import AgentManifest
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
+from pyevm_agents.lifecycle.records import PlanStep, Task, TaskPlan
 from pyevm_agents.lifecycle.store import RunStore, StoredRun
-from pyevm_agents.lifecycle.task import Task
 from pyevm_agents.lifecycle.trust import TrustSnapshot, TrustTable
 from tests.byte_model import PROFILE, ByteModel
 

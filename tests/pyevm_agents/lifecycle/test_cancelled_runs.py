@@ -26,9 +26,8 @@ from tests.pyevm_agents.lifecycle.test_treasury_runs import Treasury, sign_pendi
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.lifecycle.execution import RESULTS, get_child_starter
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.records import ExecutionRecord, ReceiptType
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.recordings.canonical_json import Json
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 

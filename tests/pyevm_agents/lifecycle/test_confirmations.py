@@ -17,7 +17,7 @@ from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.phases import CONFIRMATION
-from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt
+from pyevm_agents.lifecycle.records import ReceiptType, RunReceipt
 from pyevm_agents.lifecycle.run_facts import RunFacts
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore

@@ -13,7 +13,7 @@ from pyevm_agents.lifecycle.budget import BudgetMeter
 from pyevm_agents.lifecycle.execution import get_child_starter
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.results import VerificationResult
+from pyevm_agents.lifecycle.records import VerificationResult
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.trust import TrustThreshold
 from tests.pyevm_agents.lifecycle.run_bench import (
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.lifecycle.manifest import AgentManifest
-    from pyevm_agents.lifecycle.plan import PlanStep
-    from pyevm_agents.lifecycle.results import ExecutionResult
+    from pyevm_agents.lifecycle.records import ExecutionResult, PlanStep, Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 ONE_STEP = {"step-1": Addition()}

@@ -12,9 +12,9 @@ from eth_typing import Address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.lifecycle.budget import RunStoppedError
 from pyevm_agents.lifecycle.host import Moment
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.results import (
+from pyevm_agents.lifecycle.records import (
     DryRunResult,
+    ExecutionRecord,
     ExecutionResult,
     StepResult,
     StepStatus,
@@ -34,9 +34,8 @@ from tests.run_answers import REFUSALS
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
-    from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
+    from pyevm_agents.lifecycle.records import PlanStep, Task, TaskPlan
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 ONE_STEP = {"step-1": Addition()}

@@ -11,22 +11,23 @@ import pytest
 from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.lifecycle.agent_answers import MAX_ANSWER_CHARACTERS
 from pyevm_agents.lifecycle.budget import RunCancelledError
 from pyevm_agents.lifecycle.local_chain import LocalDraft
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import (
+from pyevm_agents.lifecycle.records import (
     DryRunResult,
     ExecutionResult,
+    PlanStep,
+    ReceiptType,
     RunSummary,
     StepResult,
     StepStatus,
+    TaskPlan,
     VerificationCheck,
     VerificationResult,
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from pyevm_agents.lifecycle.untrusted_agents import MAX_ANSWER_CHARACTERS
 from tests.pyevm_agents.lifecycle.run_bench import COUNTER, AddingAgent, Addition, build_task
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.recorder import RunLogEntry
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 ANYTHING: Any = None

@@ -18,8 +18,7 @@ from pyevm_agents.lifecycle.host import Moment, ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
-from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import VerificationResult
+from pyevm_agents.lifecycle.records import ReceiptType, VerificationResult
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.testing import AgentChain

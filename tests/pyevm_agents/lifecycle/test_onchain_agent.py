@@ -10,11 +10,15 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord, NotDone
 from pyevm_agents.lifecycle.phases import NOT_DONE
-from pyevm_agents.lifecycle.plan import TaskPlan
-from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import RunSummary, StepStatus
+from pyevm_agents.lifecycle.records import (
+    ExecutionRecord,
+    NotDone,
+    ReceiptType,
+    RunSummary,
+    StepStatus,
+    TaskPlan,
+)
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (

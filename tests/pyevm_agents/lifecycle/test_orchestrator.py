@@ -13,9 +13,13 @@ from pyevm_agents.lifecycle.dry_run import DryRunRecord
 from pyevm_agents.lifecycle.frames import Confirmation, PlainRunFrame
 from pyevm_agents.lifecycle.host import Moment, RunEvent
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.receipts import ReceiptType
-from pyevm_agents.lifecycle.results import RunSummary, StepStatus, VerificationResult
+from pyevm_agents.lifecycle.records import (
+    ExecutionRecord,
+    ReceiptType,
+    RunSummary,
+    StepStatus,
+    VerificationResult,
+)
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus, TransitionError
 from pyevm_agents.lifecycle.trust import TrustTable, TrustThreshold
 from tests.pyevm_agents.lifecycle.run_bench import (
@@ -37,9 +41,8 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.frames import RunTerms
-    from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
     from pyevm_agents.lifecycle.recorder import RunLogEntry
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import PlanStep, Task, TaskPlan
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 

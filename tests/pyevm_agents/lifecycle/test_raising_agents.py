@@ -13,7 +13,7 @@ from pyevm_agents.lifecycle.budget import BudgetExceededError, RunCancelledError
 from pyevm_agents.lifecycle.execution import get_child_starter
 from pyevm_agents.lifecycle.local_chain import LocalDraft
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.phase_results import DiscoverResult
+from pyevm_agents.lifecycle.records import DiscoverResult
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.pyevm_agents.lifecycle.run_bench import (
     AddingAgent,
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 ONE_STEP = {"step-1": Addition()}

@@ -16,7 +16,7 @@ from pyevm_agents.lifecycle.chain_port import MAX_CALL_DRAFTS, MovedStateError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.receipts import ReceiptType
+from pyevm_agents.lifecycle.records import ReceiptType
 from pyevm_agents.lifecycle.registry_trust import (
     RegistryTrust,
     RegistryValidator,
@@ -44,9 +44,13 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep, TaskPlan
-    from pyevm_agents.lifecycle.results import ExecutionResult, VerificationResult
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import (
+        ExecutionResult,
+        PlanStep,
+        Task,
+        TaskPlan,
+        VerificationResult,
+    )
 
 REGISTRIES = REGISTRY_ADDRESSES[TESTNET]
 IDENTITY = load_artifact("IdentityRegistry")

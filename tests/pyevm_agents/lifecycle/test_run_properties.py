@@ -21,8 +21,13 @@ from pyevm_agents.lifecycle.dry_run import DryRunRecord
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
 from pyevm_agents.lifecycle.local_chain import LocalChainPort, LocalDraft
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
-from pyevm_agents.lifecycle.plan import PlanError, PlanStep, TaskPlan, order_steps
+from pyevm_agents.lifecycle.records import (
+    ExecutionRecord,
+    PlanError,
+    PlanStep,
+    TaskPlan,
+    order_steps,
+)
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
 from tests.pyevm_agents.lifecycle.run_bench import (
@@ -41,8 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.results import ExecutionResult
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import ExecutionResult, Task
     from tests.samples import Sample
 
 T = TypeVar("T")

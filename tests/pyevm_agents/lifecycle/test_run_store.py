@@ -12,8 +12,15 @@ from pyevm_agents.client.sqlite_store import StoreWriteError
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
-from pyevm_agents.lifecycle.plan import PlanError, PlanStep, TaskPlan, order_steps
-from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt
+from pyevm_agents.lifecycle.records import (
+    PlanError,
+    PlanStep,
+    ReceiptType,
+    RunReceipt,
+    Task,
+    TaskPlan,
+    order_steps,
+)
 from pyevm_agents.lifecycle.statuses import (
     RUN_TRANSITIONS,
     TASK_TRANSITIONS,
@@ -24,7 +31,6 @@ from pyevm_agents.lifecycle.statuses import (
     require_transition,
 )
 from pyevm_agents.lifecycle.store import RunStore, UnknownRunError
-from pyevm_agents.lifecycle.task import Task
 from tests.pyevm_agents.lifecycle.run_bench import build_manifest, build_task, narrow
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from eth_typing import Address
 
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
+from pyevm_agents.lifecycle.records import ExecutionRecord
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore

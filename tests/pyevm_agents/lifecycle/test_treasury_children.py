@@ -11,7 +11,7 @@ from pyevm_agents.lifecycle.budget import BudgetMeter
 from pyevm_agents.lifecycle.execution import get_child_starter
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.phase_results import ExecutionRecord
+from pyevm_agents.lifecycle.records import ExecutionRecord
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.pyevm_agents.lifecycle.run_bench import Addition, build_task, narrow
@@ -36,9 +36,8 @@ from tests.pyevm_agents.lifecycle.test_treasury_runs import (
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.plan import PlanStep
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.lifecycle.store import StoredRun
-    from pyevm_agents.lifecycle.task import Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 pytestmark = pytest.mark.slow

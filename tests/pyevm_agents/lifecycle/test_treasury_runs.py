@@ -15,9 +15,8 @@ from pyevm_agents.lifecycle.frames import Confirmation, RunTerms
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
-from pyevm_agents.lifecycle.phase_results import NotDone
 from pyevm_agents.lifecycle.phases import NOT_DONE
-from pyevm_agents.lifecycle.receipts import ReceiptType, RunReceipt
+from pyevm_agents.lifecycle.records import NotDone, ReceiptType, RunReceipt
 from pyevm_agents.lifecycle.run_trace import RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.chain_port import Draft
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
-    from pyevm_agents.lifecycle.plan import PlanStep
-    from pyevm_agents.lifecycle.task import Task
+    from pyevm_agents.lifecycle.records import PlanStep, Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
 pytestmark = pytest.mark.slow

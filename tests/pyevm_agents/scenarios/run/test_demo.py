@@ -17,12 +17,10 @@ from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.execution import RESULTS
 from pyevm_agents.lifecycle.onchain_agent import OnchainRunError
-from pyevm_agents.lifecycle.plan import TaskPlan
-from pyevm_agents.lifecycle.results import StepResult, StepStatus
+from pyevm_agents.lifecycle.records import StepResult, StepStatus, Task, TaskPlan
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.task import Task
 from pyevm_agents.models import ScriptedModel, answer, use
 from pyevm_agents.recordings import open_chain, read_fixture
 from pyevm_agents.scenarios.run.agents import Bookkeeper, ToolAnswerAgent, fill_results
