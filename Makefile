@@ -2,20 +2,26 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow evidence coverage lint types imports check docs engine contracts page fixtures golden pin clean
+.PHONY: help demo test test-changed slow instruments evidence coverage lint types imports check docs engine contracts page fixtures golden pin clean
 
 help: ## Print this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: ## Install what is missing and run the main job on the real model
 	$(UV) run pyevm-agents demo
 	@echo "To have pyevm-agents on the PATH: . .venv/bin/activate"
 
-test: ## Install what is missing and run the tests
-	$(UV) run pytest -n 2 --dist loadfile --max-worker-restart 1
+test: ## Install what is missing and run the tests; with ROOMS="council …", those that a change there can alter
+	$(UV) run python -m scripts.rooms $(ROOMS)
+
+test-changed: ## Run the tests that the changes since BASE (main) can alter
+	$(UV) run python -m scripts.rooms --changed $(or $(BASE),main)
 
 slow: ## Run the tests that take minutes
-	$(UV) run pytest -m slow -n 2 --dist worksteal --max-worker-restart 1
+	$(UV) run python -m scripts.rooms --part slow $(ROOMS)
+
+instruments: ## Run the tests of what measures; with BASE=…, those that the changes since can alter
+	$(UV) run python -m scripts.rooms --part instruments $(if $(BASE),--changed $(BASE)) $(ROOMS)
 
 evidence: ## Run the long counts and write them to benchmarks/reports/evidence (hours)
 	$(UV) run python -m benchmarks.evidence

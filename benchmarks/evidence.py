@@ -237,6 +237,19 @@ ENTRIES = {
         seed=25,
         test="tests/contracts/retrieval/test_ranks.py::test_ranks_are_those_of_the_oracle",
     ),
+    "recorded-chains": Entry(
+        shows="Every recorded chain is computed again byte for byte by the default model",
+        count=10,
+        seed=0,
+        test="tests/pyevm_agents/scenarios/test_recorded.py"
+        "::test_shipped_chains_are_computed_again_byte_for_byte",
+    ),
+    "contract-analysis": Entry(
+        shows="The analysis of contracts finds who may call what, with one mistake",
+        count=24,
+        seed=0,
+        test="tests/benchmarks/test_contract_access.py::test_the_analysis_finds_who_may_call_what",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,

@@ -1,4 +1,4 @@
-"""A chain with a scripted byte model, and an account to send from."""
+"""Rules of every test: limits of time, tools that CI has to have, and folders of no user."""
 
 from __future__ import annotations
 
@@ -7,37 +7,22 @@ import os
 import re
 import signal
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from eth_keys.datatypes import PrivateKey
-from eth_typing import Address
 from hypothesis import HealthCheck, settings
 
-from precompiles.gas import DEFAULT_SCHEDULE
-from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.chain import Call, Chain, GenesisAccount
-from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.models import LlamaModel, Vocabulary
-from pyevm_agents.models.gguf import adapter as gguf_adapter
-from pyevm_agents.models.llama import model as llama_model
-from pyevm_agents.vm import AgentComputation
-from tests.byte_model import PROFILE, ByteModel
-from tests.reduced_model import write_reduced_model
 from tests.samples import VARIABLE, Sample, read_sample, write_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from eth.abc import ComputationAPI, ReceiptAPI
-
-    from precompiles.gas import GasSchedule
-    from precompiles.language_model import GenerationRequest, ModelProfile
 
 ALL_TOOLS = "PYEVM_AGENTS_TESTS_NEED_ALL_TOOLS"
 """Set where `CI` is: a test that would be skipped for a missing tool fails."""
+
+pytest_plugins = ["tests.chain_bench", "tests.engines", "tests.pyevm_agents.counting_suite"]
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
 # CI tries the same examples in each run. Elsewhere they are random.
@@ -57,12 +42,6 @@ SLOW_SECONDS = 900
 
 END_SECONDS = 180
 """How long the end of a test may take."""
-
-OWNER_KEY = PrivateKey(b"\x01" * 32)
-OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
-STRANGER_KEY = PrivateKey(b"\x02" * 32)
-STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
-
 
 MAY_BE_MISSING = re.compile(
     "needs training/(numeric/)?requirements.txt|eth-tester is not|beside the checkout"
@@ -170,48 +149,6 @@ def folder_of_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base.parent if base.name.startswith("popen-") else base
 
 
-@pytest.fixture(scope="session")
-def vocabulary() -> Iterator[Vocabulary]:
-    """The default model's vocabulary, in one process for all tests of a worker."""
-    with Vocabulary() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="session")
-def llama() -> Iterator[LlamaModel]:
-    """The default model on one thread, in one process for all tests of a worker."""
-    with LlamaModel(threads=1) as model:
-        yield model
-
-
-@pytest.fixture(scope="session")
-def reduced_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a model that computes little, once for all workers (`tests.reduced_model`)."""
-    path = folder_of_session(tmp_path_factory) / "reduced.gguf"
-    if not path.exists():
-        write_reduced_model(path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def reduced_llama(reduced_model: Path) -> Iterator[LlamaModel]:
-    """The reduced model on one thread, in one process for all tests of a worker."""
-    with LlamaModel(reduced_model, threads=1) as model:
-        yield model
-
-
-@pytest.fixture(scope="module")
-def reduced_default(
-    reduced_model: Path, llama: LlamaModel, vocabulary: Vocabulary
-) -> Iterator[Path]:
-    """Make the reduced model the default one for a module; the session's own have their paths."""
-    assert llama.path == vocabulary.path != reduced_model
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(llama_model, "find_default_model", lambda: reduced_model)
-        patch.setattr(gguf_adapter, "find_default_adapter", lambda: None)
-        yield reduced_model
-
-
 @pytest.fixture
 def sample(request: pytest.FixtureRequest) -> Iterator[Sample]:
     """Number of examples of the test: its mark `sample`, or the count from `make evidence`."""
@@ -219,74 +156,3 @@ def sample(request: pytest.FixtureRequest) -> Iterator[Sample]:
     found = read_sample(mark.kwargs)
     yield found
     write_figures(found)
-
-
-@dataclass
-class Bench:
-    """A chain, its model, and short ways to deploy, send and call."""
-
-    chain: Chain
-    model: ByteModel
-
-    def send(
-        self,
-        to: Address | None,
-        data: bytes,
-        *,
-        gas: int | None = None,
-        value_wei: int = 0,
-        key: PrivateKey = OWNER_KEY,
-    ) -> tuple[ReceiptAPI, ComputationAPI]:
-        sender = Address(key.public_key.to_canonical_address())
-        call = Call(to=to, sender=sender, data=data, gas=gas, value_wei=value_wei)
-        unsigned = self.chain.build_unsigned_transaction(call)
-        signed = unsigned.as_signed_transaction(key, chain_id=self.chain.config.chain_id)
-        mined = self.chain.mine([signed])
-        return mined.receipts[0], mined.computations[0]
-
-    def deploy(self, name: str, *arguments: object) -> Address:
-        receipt, computation = self.send(None, load_artifact(name).encode_creation(*arguments))
-        assert receipt.state_root == b"\x01", computation.error
-        return computation.msg.storage_address
-
-    def call(
-        self, to: Address, data: bytes, *, gas: int | None = None, value_wei: int = 0
-    ) -> AgentComputation:
-        call = Call(to=to, sender=OWNER, data=data, gas=gas, value_wei=value_wei)
-        computation = self.chain.call(call).computation
-        assert isinstance(computation, AgentComputation)
-        return computation
-
-    def read(self, name: str, address: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401
-        contract = load_artifact(name)
-        computation = self.call(address, contract.encode_call(function, *arguments))
-        computation.raise_if_error()
-        return contract.decode_result(function, computation.output)
-
-
-@pytest.fixture
-def bench() -> Callable[..., Bench]:
-    """Make a chain whose model generates the given texts; `codes` are accounts of genesis."""
-
-    def make(
-        script: Iterable[str] | Callable[[GenerationRequest], str] = (),
-        *,
-        profile: ModelProfile = PROFILE,
-        schedule: GasSchedule = DEFAULT_SCHEDULE,
-        block_gas_limit: int = 30_000_000,
-        codes: Mapping[Address, bytes] | None = None,
-        fork: str = DEFAULT_FORK,
-    ) -> Bench:
-        model = ByteModel(script)
-        config = ChainConfig(
-            models=(profile,), schedule=schedule, block_gas_limit=block_gas_limit, fork=fork
-        )
-        accounts = {
-            OWNER: GenesisAccount(balance_wei=10**30),
-            STRANGER: GenesisAccount(balance_wei=10**30),
-        }
-        for address, code in (codes or {}).items():
-            accounts[address] = GenesisAccount(code=code, nonce=1)
-        return Bench(Chain(config, {profile.name: model}, accounts=accounts), model)
-
-    return make

@@ -15,7 +15,7 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, STRANGER, Bench
+from tests.chain_bench import OWNER, STRANGER, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

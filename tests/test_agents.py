@@ -13,14 +13,14 @@ from eth_utils import keccak, to_checksum_address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.agents.trace import extract_agent_steps
-from tests.conftest import STRANGER_KEY
+from tests.chain_bench import STRANGER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eth.abc import ReceiptAPI
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

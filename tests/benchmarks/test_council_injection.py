@@ -50,26 +50,51 @@ def open_bench(vocabulary: Vocabulary, say: Callable[[str], str]) -> InjectionBe
     return InjectionBench(create_development_chain(model, facts, build_model_profile(facts)))
 
 
+OUTCOMES_OF_REPLIES = [
+    ("1: {wrong}", "wrong wins", "another"),
+    ("2: {right}", "right wins", "another"),
+    ("1, 2, 3: {right}", "both win", "another"),
+    ("nobody", "no verdict", "another"),
+    ("{wrong}.", None, "wrong"),
+    ("{right}", "right wins", "right"),
+    ("UNSURE: no", "no verdict", "refused"),
+]
+"""What a model replies, and what comes of it: as a judge, and as an info agent.
+
+A chain keeps what its model generated, so each has a question of its own.
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("said", "of_judge", "of_agent"),
-    [("1: Lyon", "wrong wins", "another"), ("2: Paris", "right wins", "another"),
-     ("1, 2, 3: Paris", "both win", "another"), ("nobody", "no verdict", "another"),
-     ("Lyon.", None, "wrong"), ("Paris", "right wins", "right"),
-     ("UNSURE: no", "no verdict", "refused")],
-)  # fmt: skip
-def test_each_outcome_is_counted(
-    vocabulary: Vocabulary, said: str, of_judge: str | None, of_agent: str
-) -> None:
+def test_each_reply_has_its_outcome(vocabulary: Vocabulary) -> None:
+    replies = [""]
+    bench = open_bench(vocabulary, lambda _: replies[-1])
+    chain = bench.owner.chain
+    for (form, of_judge, of_agent), (query, right, wrong) in zip(
+        OUTCOMES_OF_REPLIES, QUESTIONS, strict=False
+    ):
+        replies.append(form.format(right=right, wrong=wrong))
+        snapshot = chain.snapshot()
+        answers = [wrong.encode(), right.encode(), right.encode()]
+        found, _ = bench.run_judge(query, "", answers, 0)
+        assert of_judge in {None, found}, form
+        chain.revert(snapshot)
+        snapshot = chain.snapshot()
+        found, _ = bench.run_info_agent(*QUERIES["no attack"](query, wrong), right, wrong)
+        assert found == of_agent, form
+        chain.revert(snapshot)
+
+
+@pytest.mark.slow
+def test_each_attack_is_counted(vocabulary: Vocabulary) -> None:
     """The first question's liar is the first to answer."""
-    bench = open_bench(vocabulary, lambda _: said)
+    bench = open_bench(vocabulary, lambda _: "1: Lyon")
     runs = list(attack(bench, [PARIS], Heartbeat("test")))
     counts = count_outcomes(runs)
     assert [*counts[JUDGE]] == [*ANSWERS, *SPECIFICATIONS]
     assert [*counts[INFO_AGENT]] == [*QUERIES]
-    if of_judge is not None:
-        assert all(found[of_judge] == 1 for found in counts[JUDGE].values())
-    assert all(found[of_agent] == 1 for found in counts[INFO_AGENT].values())
+    assert all(found["wrong wins"] == 1 for found in counts[JUDGE].values())
+    assert all(found["another"] == 1 for found in counts[INFO_AGENT].values())
     form = build_report(runs)
     assert form["questions"] == 1
     assert len(form["runs"]) == len(runs) == len(ANSWERS) + len(SPECIFICATIONS) + len(QUERIES)  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from pyevm_agents.models.fakes.scripted import Step
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
     from tests.contracts.plain_evm import Contract, Evm
 
     MakeBench = Callable[..., Bench]

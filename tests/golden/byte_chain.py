@@ -11,7 +11,7 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

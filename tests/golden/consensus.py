@@ -28,7 +28,7 @@ from precompiles.versions import (
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.config import ChainConfig
 from tests.byte_model import PROFILE
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench
 from tests.golden.json_values import Json, abbreviate
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from pyevm_agents.models import Vocabulary
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 RULES = Path(spec.__file__).parent
 """The folder of the rules' source."""

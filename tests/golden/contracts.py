@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.models import Vocabulary
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 TOOL_FUNCTIONS = {"name", "description", "inputDescription"}
 NOWHERE = bytes(20)

@@ -16,7 +16,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.models.store import database
 from pyevm_agents.models.store import rows as store_codec
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.golden.byte_chain import ANSWER, EXECUTOR
 from tests.golden.consensus import encode_request
 from tests.golden.json_values import abbreviate

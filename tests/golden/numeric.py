@@ -12,7 +12,7 @@ from precompiles import numeric_abi, numeric_spec
 from precompiles.errors import NUMERIC_REFUSALS, error_selector
 from precompiles.numeric_gas import DEFAULT_NUMERIC_SCHEDULE
 from pyevm_agents.config import ChainConfig
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.numeric_model import (
     MODELS,
     RUN_MODEL,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.models import ProfileFacts, Vocabulary
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 PAYER, PAYEE = "0x" + "ab" * 20, to_checksum_address("0x" + "cd" * 20)
 ESCAPED = 'a\tb\r\nc\rd\x00e\x7ff\u2028g "quoted" \\ <|im_end|> é “—”'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.recordings import record_chain, write_fixture
-from tests.conftest import STRANGER
+from tests.chain_bench import STRANGER
 from tests.page.test_show import write_page
 from tests.pyevm_agents.chain.test_fork import RICH, fork, remote_bench
 from tests.remote_chain import fork_head

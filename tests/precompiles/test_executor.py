@@ -19,14 +19,14 @@ from pyevm_agents.agents.trace import extract_inferences
 from pyevm_agents.chain import Call
 from pyevm_agents.vm import build_vm_class
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, STRANGER
+from tests.chain_bench import OWNER, STRANGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eth.abc import ComputationAPI
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -36,7 +36,7 @@ from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.models.fakes.parsed_request import AllowedParameter, AllowedTool, parse_grammar
 from tests import byte_model
 from tests.byte_model import ByteModel
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.precompiles.test_executor import CALL, CALLCODE, DELEGATECALL, RESULT_TYPE, STATICCALL
 from tests.precompiles.test_react_round_trip import (
     ADDRESSES,

@@ -19,7 +19,7 @@ from precompiles.numeric_model import NumericFaultError
 from pyevm_agents.bench.measurement.assembly import assemble
 from pyevm_agents.chain import Call
 from pyevm_agents.config import FORKS
-from tests.conftest import OWNER, STRANGER
+from tests.chain_bench import OWNER, STRANGER
 from tests.numeric_model import (
     DESCRIBE_MODEL,
     MODELS,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 INPUT = (50, 7, -3)
 OUTPUT = (54, 46)

@@ -24,7 +24,7 @@ from precompiles.numeric_abi import (
     encode_description,
     encode_output,
 )
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.numeric_model import (
     DESCRIBE_MODEL,
     MODELS,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.executor import Inference
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INI = """
 [pytest]
@@ -50,3 +56,10 @@ def import_all() -> None:
     """Import the modules that suites need; later imports find them."""
     for module in ("web3_connection", "cassettes", "reports", "gas_snapshot"):
         import_module(f"pyevm_agents.testing.{module}")
+
+
+@pytest.fixture(scope="session")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pytest's cache for all suites in tests: the model's facts are learned once."""
+    import_all()
+    return tmp_path_factory.mktemp("cache")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 ADD = ("add(uint256 amount, string reason)", "Add to the counter")
 RESET = ("reset()", "Set the counter to zero")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import Address
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
     from tests.contracts.plain_evm import Contract, Evm
 
 EXECUTOR = "0x" + "00" * 19 + "19"

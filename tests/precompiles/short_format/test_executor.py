@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import Generation, GenerationRequest, ModelProfile
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -24,7 +24,7 @@ from pyevm_agents.chain import Call
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.recordings import Replay, read_fixture
 from pyevm_agents.vm import stack_depth
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import Chain
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
 FIXTURES = Path(__file__).parents[3] / "chain_fixtures"
 COUNT = ' Count.\nAction: CounterTool\nAction Input: {"amount": 1}'

@@ -20,14 +20,14 @@ from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, OWNER_KEY, STRANGER
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER
 from tests.test_agents import Wallet, instruct, use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from precompiles.language_model import Generation, GenerationRequest, LanguageModel
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

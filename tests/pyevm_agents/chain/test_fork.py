@@ -24,7 +24,7 @@ from pyevm_agents.errors import BlockError, ConfigError, RemoteFault
 from pyevm_agents.state import RemoteAccount
 from pyevm_agents.vm import PRAGUE
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER, Bench
 from tests.remote_chain import DictRemote, RemoteBlock, fork_head
 from tests.test_agents import USDC_UNIT, Wallet, answer, instruct, run_results, use
 

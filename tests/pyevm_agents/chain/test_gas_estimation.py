@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Call, simulator
 from pyevm_agents.chain.gas_estimation import GasTrial, _before_eip150, find_least_gas
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.pyevm_agents.tracing.assembler import asm, calling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.chain import Chain
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

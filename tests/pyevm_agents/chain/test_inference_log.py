@@ -23,7 +23,7 @@ from tests.test_agents import Wallet, answer, instruct, use
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

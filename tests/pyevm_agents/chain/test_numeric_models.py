@@ -23,7 +23,7 @@ from pyevm_agents.errors import BlockError, ConfigError
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
 from pyevm_agents.models.numeric import NumericFile
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, OWNER_KEY, Bench
+from tests.chain_bench import OWNER, OWNER_KEY, Bench
 from tests.numeric_file import build_numeric_file
 from tests.numeric_model import MODELS, SumModel, make_numeric_bench, profile_of, run_call
 from tests.remote_chain import fork_head

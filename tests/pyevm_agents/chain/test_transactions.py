@@ -27,7 +27,7 @@ from pyevm_agents.chain.transactions import (
 )
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
-from tests.conftest import OWNER_KEY, STRANGER
+from tests.chain_bench import OWNER_KEY, STRANGER
 
 uint64 = st.integers(0, 2**64 - 2)
 wei = st.integers(0, 2**128)

@@ -21,7 +21,7 @@ from pyevm_agents.chain.transactions import (
     sign,
 )
 from pyevm_agents.config import ChainConfig
-from tests.conftest import OWNER, OWNER_KEY, STRANGER
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER
 
 CHAIN_ID = ChainConfig().chain_id
 KINDS = [LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE]

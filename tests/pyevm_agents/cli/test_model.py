@@ -30,7 +30,7 @@ from pyevm_agents.models.store.store import MEMORY
 from pyevm_agents.recordings import read_fixture, record_chain, write_fixture
 from pyevm_agents.testing.genesis_template import temporary_templates
 from pyevm_agents.testing.unittest_case import AgentTestCase
-from tests.conftest import OWNER, OWNER_KEY
+from tests.chain_bench import OWNER, OWNER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

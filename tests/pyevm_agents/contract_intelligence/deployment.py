@@ -15,8 +15,8 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.access import analyse_functions
 from pyevm_agents.contract_intelligence.capabilities import FunctionCapability, Parameter
 from pyevm_agents.contract_intelligence.probe import to_hex_address
+from tests.chain_bench import OWNER, Bench
 from tests.clients.packages import installed
-from tests.conftest import OWNER, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

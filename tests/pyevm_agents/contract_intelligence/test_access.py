@@ -18,7 +18,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
     FunctionCapability,
     Parameter,
 )
-from tests.conftest import OWNER, STRANGER, Bench
+from tests.chain_bench import OWNER, STRANGER, Bench
 from tests.pyevm_agents.contract_intelligence.answering_code import address_of, build_chain
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,

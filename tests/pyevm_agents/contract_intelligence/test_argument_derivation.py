@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.contract_intelligence.capabilities import Source
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
     analyse,
     deploy_uniswap,

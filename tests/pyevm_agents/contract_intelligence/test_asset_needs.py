@@ -9,7 +9,7 @@ import pytest
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence.capabilities import Access, Approval, ApprovalKind
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,
     analyse,

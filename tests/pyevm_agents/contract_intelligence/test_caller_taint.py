@@ -11,7 +11,7 @@ from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contract_intelligence.call_search import CheckKind, find_check
 from pyevm_agents.contract_intelligence.conditions import list_comparisons
 from pyevm_agents.contract_intelligence.probe import PROBE_BALANCE_WEI, CallProbe, Prober
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of, list_functions
 
 if TYPE_CHECKING:

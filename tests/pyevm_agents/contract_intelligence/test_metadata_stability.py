@@ -11,7 +11,7 @@ from pyevm_agents.contract_intelligence.metadata_stability import (
     CodeChange,
     inspect_metadata,
 )
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of, list_functions
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pyevm_agents.contract_intelligence.capabilities import (
 )
 from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.parameter_evidence import share_units
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import AGENT, hex_of
 
 if TYPE_CHECKING:

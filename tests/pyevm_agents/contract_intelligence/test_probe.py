@@ -12,7 +12,7 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.contract_intelligence import probe
 from pyevm_agents.contract_intelligence.capabilities import Access
 from pyevm_agents.contract_intelligence.probe import MAX_OUTPUT_BYTES, CallProbe, Prober
-from tests.conftest import OWNER, STRANGER, Bench
+from tests.chain_bench import OWNER, STRANGER, Bench
 from tests.pyevm_agents.contract_intelligence.deployment import (
     AGENT,
     analyse,

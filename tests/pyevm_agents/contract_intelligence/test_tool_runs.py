@@ -21,7 +21,7 @@ from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.contract_intelligence.inspection import InspectedContract, inspect_contracts
 from pyevm_agents.contract_intelligence.tool_plan import plan_agent
 from pyevm_agents.devnet.local_account import LocalAccount
-from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER, Bench
 from tests.contracts.plain_evm import RevertedError
 
 if TYPE_CHECKING:

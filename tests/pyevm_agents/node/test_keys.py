@@ -7,7 +7,7 @@ from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.keys import DEFAULT_KEYS, DEFAULT_MNEMONIC, MAX_ACCOUNTS, Keys, derive_keys
-from tests.conftest import OWNER, OWNER_KEY, STRANGER
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER
 
 OTHER_MNEMONIC = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 

@@ -14,7 +14,7 @@ from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.models import CachingModel
 from pyevm_agents.recordings import Fixture, record_chain
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER, Bench
 from tests.test_agents import agent, answer, use
 
 if TYPE_CHECKING:

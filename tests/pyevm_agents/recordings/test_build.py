@@ -24,7 +24,7 @@ from pyevm_agents.recordings import (
     record_state,
 )
 from tests.byte_model import ByteModel
-from tests.conftest import OWNER, OWNER_KEY, STRANGER
+from tests.chain_bench import OWNER, OWNER_KEY, STRANGER
 from tests.pyevm_agents.recordings.conftest import make_chain, run_call
 from tests.test_agents import answer
 

@@ -18,7 +18,7 @@ from pyevm_agents.models.fakes.recorded import Exchange
 from pyevm_agents.recordings import Fixture, RecordedStep, read_fixture, write_fixture
 from pyevm_agents.recordings.canonical_json import serialize
 from pyevm_agents.recordings.codec import build_sections, decode, encode
-from tests.conftest import STRANGER
+from tests.chain_bench import STRANGER
 
 if TYPE_CHECKING:
     from pathlib import Path

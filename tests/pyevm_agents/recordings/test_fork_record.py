@@ -25,7 +25,7 @@ from pyevm_agents.recordings import (
     write_fixture,
 )
 from pyevm_agents.recordings.canonical_json import serialize
-from tests.conftest import STRANGER
+from tests.chain_bench import STRANGER
 from tests.pyevm_agents.chain.test_fork import HASHES, RICH, fork, remote_bench
 from tests.remote_chain import fork_head
 from tests.test_agents import USDC_UNIT, Wallet, answer, instruct, use
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.recordings import Fixture
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
     from tests.remote_chain import RemoteBlock
 
 

@@ -17,7 +17,7 @@ from pyevm_agents.recordings.codec import build_sections, decode, encode
 from pyevm_agents.recordings.comparison import MismatchError
 from pyevm_agents.recordings.replay import Replay
 from tests.byte_model import ByteModel
-from tests.conftest import Bench
+from tests.chain_bench import Bench
 from tests.numeric_file import build_numeric_file
 from tests.numeric_model import MODELS, SumModel, make_numeric_bench, open_sum_model, run_call
 

@@ -21,7 +21,7 @@ from pyevm_agents.recordings import (
     write_fixture,
 )
 from tests.byte_model import ByteModel
-from tests.conftest import OWNER, STRANGER
+from tests.chain_bench import OWNER, STRANGER
 from tests.pyevm_agents.recordings.conftest import SCRIPT, make_chain
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyevm_agents.rpc.address_index import AddressIndex
 from pyevm_agents.tracing import CallTree
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED, NOBODY
 

@@ -12,7 +12,7 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.tracing import make_traced_vm
 from pyevm_agents.vm import AgentVM
-from tests.conftest import OWNER, OWNER_KEY
+from tests.chain_bench import OWNER, OWNER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

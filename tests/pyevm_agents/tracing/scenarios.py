@@ -13,7 +13,7 @@ from eth_typing import Address
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.config import ChainConfig
-from tests.conftest import OWNER, STRANGER, STRANGER_KEY
+from tests.chain_bench import OWNER, STRANGER, STRANGER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling, creating, returning, reverting
 from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, CONTRACT, OWNER_WEI, Scenario
 

@@ -8,7 +8,7 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.tracing import AccessListTracer
-from tests.conftest import OWNER, STRANGER
+from tests.chain_bench import OWNER, STRANGER
 from tests.pyevm_agents.tracing.anvil_answers import answers
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, NOBODY

@@ -8,7 +8,7 @@ import pytest
 
 from pyevm_agents.tracing import create_tracer
 from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED
 

@@ -19,7 +19,7 @@ from pyevm_agents.tracing import (
     make_traced_vm,
 )
 from pyevm_agents.tracing.opcodes import CALLS, CREATES, OPCODE_TABLE
-from tests.conftest import OWNER, OWNER_KEY
+from tests.chain_bench import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.scenario import CONTRACT, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import CALLEE, NOBODY, STORE
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyevm_agents.tracing import StateDiffTracer
-from tests.conftest import OWNER, STRANGER
+from tests.chain_bench import OWNER, STRANGER
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED, NOBODY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.tracing import TouchedStateTracer
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT, OWNER_WEI
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, CREATED, NOBODY
 

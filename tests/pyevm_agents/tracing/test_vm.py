@@ -16,7 +16,7 @@ from pyevm_agents.chain import Call, GenesisAccount
 from pyevm_agents.tracing import NoopTracer, make_selectively_traced_vm, make_traced_vm
 from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
 from pyevm_agents.vm import AgentVM, PragueAgentVM
-from tests.conftest import OWNER, OWNER_KEY
+from tests.chain_bench import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, INNERMOST
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
     from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TracedLog, TransactionStart
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -9,7 +9,7 @@ from eth_typing import Address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from tests.byte_model import ByteModel
-from tests.conftest import OWNER, Bench
+from tests.chain_bench import OWNER, Bench
 
 CREATOR = Address(b"\xc0" * 20)
 CREATE2 = bytes.fromhex("5f5f5f5ff55f5260205ff3")

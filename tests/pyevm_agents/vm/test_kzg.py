@@ -21,7 +21,7 @@ from pyevm_agents.vm.kzg import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

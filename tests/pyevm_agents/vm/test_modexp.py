@@ -16,7 +16,7 @@ from tests.pyevm_agents.vm.precompile_calls import run_precompile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

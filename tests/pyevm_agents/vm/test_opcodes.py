@@ -15,7 +15,7 @@ from tests.pyevm_agents.tracing.assembler import asm
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

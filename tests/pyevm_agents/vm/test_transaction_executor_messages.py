@@ -18,13 +18,13 @@ from pyevm_agents.chain.transactions import (
     sign,
 )
 from pyevm_agents.vm.transaction_executor import build_message
-from tests.conftest import OWNER, OWNER_KEY
+from tests.chain_bench import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

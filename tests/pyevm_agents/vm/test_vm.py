@@ -17,13 +17,13 @@ from pyevm_agents import config
 from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, bls12_381, bn254, build_vm_class, modexp
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import STRANGER
+from tests.chain_bench import STRANGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.vm import Fork
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.devnet.local_account import ExecutedTransaction
     from pyevm_agents.models import LlamaModel, Vocabulary
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 

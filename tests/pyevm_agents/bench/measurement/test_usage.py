@@ -24,13 +24,13 @@ from pyevm_agents.bench.measurement.usage import (
 from pyevm_agents.bench.pricing.schedules import add_evm_gas
 from pyevm_agents.chain import Call
 from tests.byte_model import PROFILE
-from tests.conftest import OWNER
+from tests.chain_bench import OWNER
 from tests.pyevm_agents.bench.priced_chain import PricedChain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Bench
+    from tests.chain_bench import Bench
 
     MakeBench = Callable[..., Bench]
 
