@@ -54,15 +54,15 @@ print(run.run_id, run.status.value)
 
 from dataclasses import replace
 
-from pyevm_agents.lifecycle.frames import Confirmation, PlainRunFrame
+from pyevm_agents.lifecycle.envelopes import Confirmation, PlainRunEnvelope
 
 
-def open_frame(terms):
+def open_envelope(terms):
     """Require the operator's signature of each dry run."""
-    return PlainRunFrame(terms, chain.config.chain_id, requires_confirmation=True)
+    return PlainRunEnvelope(terms, chain.config.chain_id, requires_confirmation=True)
 
 
-orchestrator = Orchestrator(replace(host, open_frame=open_frame))
+orchestrator = Orchestrator(replace(host, open_envelope=open_envelope))
 run = orchestrator.run(orchestrator.start(replace(task, task_id="bob-2")))
 pending = orchestrator.find_pending_confirmation(run.run_id)  # the run waits after its dry run
 

@@ -26,11 +26,11 @@ from pyevm_agents.control.treasury_opener import open_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.frames import PlainRunFrame
+from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope
 from pyevm_agents.lifecycle.host import ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
-from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
 from pyevm_agents.local_node import open_node
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def open_plane(
         elif config.confirms:
             options = replace(
                 options,
-                open_frame=lambda terms: PlainRunFrame(
+                open_envelope=lambda terms: PlainRunEnvelope(
                     terms, port.chain_id, requires_confirmation=True
                 ),
             )
@@ -178,7 +178,9 @@ def _add_treasury(
 ) -> PlaneOptions:
     return replace(
         options,
-        open_frame=lambda terms: TreasuryFrame(terms, port, address, always_confirms=confirms),
+        open_envelope=lambda terms: TreasuryEnvelope(
+            terms, port, address, always_confirms=confirms
+        ),
         describe_treasury=lambda: describe_treasury(
             port, address, node.chain.balance(Address(address))
         ),

@@ -40,7 +40,7 @@ from pyevm_agents.control.run_results import (
 )
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
-from pyevm_agents.lifecycle.frames import Confirmation
+from pyevm_agents.lifecycle.envelopes import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         VerificationReport,
     )
     from pyevm_agents.lifecycle.chain_port import ChainPort
-    from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
+    from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.registry_trust import RequestStatus
@@ -119,7 +119,7 @@ class PlaneOptions:
     """Tools of the host, for agents' use."""
 
     protected: frozenset[bytes] = frozenset()
-    open_frame: Callable[[RunTerms], RunFrame] | None = None
+    open_envelope: Callable[[RunTerms], RunEnvelope] | None = None
     describe_treasury: Callable[[], TreasuryResult] | None = None
     """Returns the treasury's rules; None without one."""
 
@@ -480,7 +480,7 @@ class ControlPlane:
             threshold=options.threshold,
             tools=options.tools,
             protected=options.protected,
-            open_frame=options.open_frame,
+            open_envelope=options.open_envelope,
             validator=options.validator,
             recorder=LogFileRecorder(self._agents),
             listener=options.listener,

@@ -79,7 +79,7 @@ def describe_lost_block(block: RunBlock) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrameCall:
+class EnvelopeCall:
     """A transaction as it is sent: a write in a treasury's call, or the opening of a run there."""
 
     target: bytes
@@ -102,7 +102,7 @@ class Draft(Protocol):
         """Addresses that its transactions called where they could change state."""
         ...
 
-    def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
+    def send(self, write: RunWrite, wrapped: EnvelopeCall | None = None) -> WriteTrace:
         """Execute a write as the next transaction.
 
         Input:
@@ -113,7 +113,7 @@ class Draft(Protocol):
         """
         ...
 
-    def send_frame(self, call: FrameCall) -> str | None:
+    def send_envelope(self, call: EnvelopeCall) -> str | None:
         """Execute a transaction that is no write; return why it failed, None if it succeeded.
 
         Raises: see `send`.
@@ -191,7 +191,7 @@ class ChainPort(Protocol):
         ...
 
 
-def mine_call(port: ChainPort, call: FrameCall) -> RunBlock:
+def mine_call(port: ChainPort, call: EnvelopeCall) -> RunBlock:
     """Mine a transaction in a block of its own; return the block.
 
     A block that comes in between has it drafted anew.
@@ -204,9 +204,9 @@ def mine_call(port: ChainPort, call: FrameCall) -> RunBlock:
     return _mine_draft(port, call)
 
 
-def _mine_draft(port: ChainPort, call: FrameCall) -> RunBlock:
+def _mine_draft(port: ChainPort, call: EnvelopeCall) -> RunBlock:
     draft = port.begin_draft(port.pin_next_block())
-    failure = draft.send_frame(call)
+    failure = draft.send_envelope(call)
     if failure is not None:
         raise RefusedCallError(failure)
     return port.commit(draft.prepare())

@@ -1,9 +1,9 @@
 """Drafts of a run's block: the dry run, and the execution that must give the same digest.
 
-Both open the run's frame, walk the plan, and close the frame, on a draft of the next block with the
-dry run's number, timestamp, base fee, PREVRANDAO and coinbase. Inference is a pure function, so on
-the same state an honest agent's execution is its dry run. On another state the digests may differ;
-then the dry run is repeated.
+Both open the run's envelope, walk the plan, and close the envelope, on a draft of the next block
+with the dry run's number, timestamp, base fee, PREVRANDAO and coinbase. Inference is a pure
+function, so on the same state an honest agent's execution is its dry run. On another state the
+digests may differ; then the dry run is repeated.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pyevm_agents.lifecycle.budget import (
     describe_overspending,
 )
 from pyevm_agents.lifecycle.chain_port import BlockPin  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.envelopes import DryRunDigests
 from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult, WalkRules
-from pyevm_agents.lifecycle.frames import DryRunDigests
 from pyevm_agents.lifecycle.records import DryRunResult, StepStatus
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.session import HostToolUse, RunSession, SessionLimits
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import ChainPort, Draft, FrameCall
+    from pyevm_agents.lifecycle.chain_port import ChainPort, Draft, EnvelopeCall
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.frames import Confirmation, RunFrame, WriteFrame
+    from pyevm_agents.lifecycle.envelopes import Confirmation, RunEnvelope, WriteEnvelope
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.records import RunReceipt, Task, TaskPlan
@@ -47,7 +47,7 @@ ADVICE = {
 """What to do about an error of a treasury's opening, by its name."""
 
 
-class FrameError(AgentsError):
+class EnvelopeError(AgentsError):
     """The opening or the closing of a run failed, such as at a treasury's limit."""
 
 
@@ -79,7 +79,7 @@ class RunParts:
     task: Task
     plan: TaskPlan
     context: AgentContext
-    frame: RunFrame
+    envelope: RunEnvelope
     get_manifest: Callable[[str], AgentManifest]
     """Returns the manifest of an agent by its slug."""
 
@@ -103,10 +103,10 @@ class DraftedRun:
 def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
     """Execute a plan on a draft of the next block.
 
-    Raises: RunStoppedError: a limit, the operator or a lie stopped it. FrameError: the frame
+    Raises: RunStoppedError: a limit, the operator or a lie stopped it. EnvelopeError: the envelope
             refused it. EngineFault: the host failed.
     """
-    needs_confirmation = parts.frame.requires_confirmation
+    needs_confirmation = parts.envelope.requires_confirmation
     drafted = None if needs_confirmation else _draft_unconfirmed(parts, pin)
     if drafted is None:
         drafted, needs_confirmation = _draft_confirmed(parts, pin), True
@@ -141,33 +141,33 @@ def draft_execution(
     writes = None
     if record.needs_confirmation:
         writes = tuple(each.write for each in record.trace.writes)
-    opening = parts.frame.build_opening(writes, record.digests.trace, confirmation)
-    return _run_framed(parts, draft, limits, opening, is_dry_run=False)
+    opening = parts.envelope.build_opening(writes, record.digests.trace, confirmation)
+    return _run_enveloped(parts, draft, limits, opening, is_dry_run=False)
 
 
 def _draft_unconfirmed(parts: RunParts, pin: BlockPin) -> DraftedRun | None:
     """Draft a run that needs no confirmation; return None if a write of it needs one."""
-    opening = parts.frame.build_opening(None, None, None)
+    opening = parts.envelope.build_opening(None, None, None)
     draft = parts.port.begin_draft(pin)
-    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
-    if any(parts.frame.is_unconfirmed(trace) for trace in drafted.trace.writes):
+    drafted = _run_enveloped(parts, draft, _build_limits(parts), opening)
+    if any(parts.envelope.is_unconfirmed(trace) for trace in drafted.trace.writes):
         return None
     return drafted
 
 
 def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
     """Draft a run whose writes are confirmed: they are found before, on a draft of their own."""
-    discovery, writes = parts.frame.get_discovery(), None
+    discovery, writes = parts.envelope.get_discovery(), None
     if discovery is not None:
         free = parts.port.begin_draft(pin, is_free=True)
         writes = _list_writes(_walk(parts, free, _build_limits(parts), discovery))
-    opening = parts.frame.build_opening(writes, None, None)
+    opening = parts.envelope.build_opening(writes, None, None)
     draft = parts.port.begin_draft(pin)
-    drafted = _run_framed(parts, draft, _build_limits(parts), opening)
+    drafted = _run_enveloped(parts, draft, _build_limits(parts), opening)
     if drafted.stated.error is not None:  # A failed write leaves nothing, so later ones differ.
         return drafted
     if writes is not None and _list_writes(drafted) != writes:
-        raise FrameError("writes: must not depend on whether the run is open in its treasury")
+        raise EnvelopeError("writes: must not depend on whether the run is open in its treasury")
     return drafted
 
 
@@ -187,35 +187,35 @@ def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:
     )
 
 
-def _run_framed(
+def _run_enveloped(
     parts: RunParts,
     draft: Draft,
     limits: SessionLimits,
-    opening: Sequence[FrameCall],
+    opening: Sequence[EnvelopeCall],
     *,
     is_dry_run: bool = True,
 ) -> DraftedRun:
-    _send_frame(draft, opening, "opening")
-    drafted = _walk(parts, draft, limits, parts.frame, is_dry_run=is_dry_run)
+    _send_envelope(draft, opening, "opening")
+    drafted = _walk(parts, draft, limits, parts.envelope, is_dry_run=is_dry_run)
     if drafted.stated.error is None:
-        _send_frame(draft, parts.frame.build_closing(), "closing")
+        _send_envelope(draft, parts.envelope.build_closing(), "closing")
     return drafted
 
 
-def _send_frame(draft: Draft, calls: Sequence[FrameCall], name: str) -> None:
+def _send_envelope(draft: Draft, calls: Sequence[EnvelopeCall], name: str) -> None:
     for call in calls:
-        failure = draft.send_frame(call)
+        failure = draft.send_envelope(call)
         if failure is not None:
             advice = ADVICE.get(failure.partition("(")[0])
             words = failure if advice is None else f"{failure}; {advice}"
-            raise FrameError(f"{name} of the run: {words}")
+            raise EnvelopeError(f"{name} of the run: {words}")
 
 
 def _walk(
     parts: RunParts,
     draft: Draft,
     limits: SessionLimits,
-    frame: WriteFrame,
+    envelope: WriteEnvelope,
     *,
     is_dry_run: bool = True,
 ) -> DraftedRun:
@@ -225,7 +225,7 @@ def _walk(
         run_id=parts.context.run_id,
         limits=limits,
         tools=parts.tools,
-        frame=frame,
+        envelope=envelope,
         is_cancelled=parts.is_cancelled,
     )
     walker = PlanWalker(
@@ -264,7 +264,7 @@ def count_use(stated: WalkResult, session: RunSession) -> BudgetUse:
 
 
 def _build_limits(parts: RunParts) -> SessionLimits:
-    return SessionLimits(protected=parts.protected, refused_targets=parts.frame.refused_targets)
+    return SessionLimits(protected=parts.protected, refused_targets=parts.envelope.refused_targets)
 
 
 def _list_writes(drafted: DraftedRun) -> tuple[RunWrite, ...]:

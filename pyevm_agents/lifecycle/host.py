@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import ChainPort
-    from pyevm_agents.lifecycle.frames import RunFrame, RunTerms
+    from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.recorder import RunRecorder
@@ -91,8 +91,8 @@ class LifecycleHost:
     protected: frozenset[bytes] = frozenset()
     """Contracts that no run may change, beside those that `trust` reads."""
 
-    open_frame: Callable[[RunTerms], RunFrame] | None = None
-    """Returns the frame of a run; None for no treasury and no confirmation."""
+    open_envelope: Callable[[RunTerms], RunEnvelope] | None = None
+    """Returns the envelope of a run; None for no treasury and no confirmation."""
 
     validator: RunValidator | None = None
     recorder: RunRecorder | None = None

@@ -22,7 +22,7 @@ from pyevm_agents.lifecycle.chain_port import (
     BlockPin,
     CallFailedError,
     DraftError,
-    FrameCall,
+    EnvelopeCall,
     MovedStateError,
     PreparedBlock,
     RunBlock,
@@ -229,9 +229,9 @@ class LocalDraft:
         return frozenset(self._touched)
 
     @note_faults
-    def send(self, write: RunWrite, wrapped: FrameCall | None = None) -> WriteTrace:
+    def send(self, write: RunWrite, wrapped: EnvelopeCall | None = None) -> WriteTrace:
         """Execute a write as the next transaction."""
-        plain = FrameCall(target=write.target, data=write.data, value_wei=write.value_wei)
+        plain = EnvelopeCall(target=write.target, data=write.data, value_wei=write.value_wei)
         tracer, before = TouchedStateTracer(), self._draft.header.gas_used
         computation = self._append(wrapped or plain, partial(make_traced_vm, tracer=tracer))
         used = int(self._draft.header.gas_used - before)
@@ -249,7 +249,7 @@ class LocalDraft:
         )
 
     @note_faults
-    def send_frame(self, call: FrameCall) -> str | None:
+    def send_envelope(self, call: EnvelopeCall) -> str | None:
         """Execute a transaction that is no write; return why it failed, None if it succeeded."""
         return self._explain(self._append(call))
 
@@ -272,7 +272,7 @@ class LocalDraft:
 
     # -- inside -- #
 
-    def _append(self, call: FrameCall, trace: VMClassWrapper | None = None) -> ComputationAPI:
+    def _append(self, call: EnvelopeCall, trace: VMClassWrapper | None = None) -> ComputationAPI:
         transaction = self._build(call)
         try:
             _, computation = self._draft.add(transaction, trace)
@@ -282,7 +282,7 @@ class LocalDraft:
         self._touched |= list_changing_calls(computation)
         return computation
 
-    def _build(self, call: FrameCall) -> SignedTransactionAPI:
+    def _build(self, call: EnvelopeCall) -> SignedTransactionAPI:
         own = Address(self._key.public_key.to_canonical_address())
         sender = own if call.sender is None else Address(call.sender)
         header = self._draft.header

@@ -19,7 +19,7 @@ from precompiles.outcome import is_done
 from pyevm_agents.abi.not_done import describe_not_done, find_not_done
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError, NotDoneError
-from pyevm_agents.lifecycle.chain_port import FrameCall
+from pyevm_agents.lifecycle.chain_port import EnvelopeCall
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.records import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
 from pyevm_agents.lifecycle.run_trace import RunWrite
@@ -78,7 +78,7 @@ class OnchainAgent(BaseAgentModule):
         draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
         data = encode_run(task.goal)
         write = RunWrite(step_id=ANSWER_STEP, number=0, target=self.address, value_wei=0, data=data)
-        trace = draft.send(write, FrameCall(target=self.address, data=data, sender=self._runner))
+        trace = draft.send(write, EnvelopeCall(target=self.address, data=data, sender=self._runner))
         answer = read_answer(trace.output, is_success=trace.is_success)
         if answer is None:
             raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")

@@ -32,11 +32,11 @@ from pyevm_agents.lifecycle.records import (
     PreparedExecution,
     RecordResult,
 )
-from pyevm_agents.lifecycle.run_facts import RunFacts
+from pyevm_agents.lifecycle.run_view import RunView
 from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, TaskStatus
 
 if TYPE_CHECKING:
-    from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests
+    from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.store import StoredRun
@@ -136,9 +136,9 @@ class Orchestrator:
         if self.find_pending_confirmation(run_id) is not None:
             return False
         self._begin(run, run.phase)
-        facts = RunFacts(self.host, self.host.store.get_run(run_id))
+        view = RunView(self.host, self.host.store.get_run(run_id))
         try:
-            outcome = perform_phase(facts, run.phase)
+            outcome = perform_phase(view, run.phase)
         except RunCancelledError as error:
             current = self.host.store.get_run(run_id)
             if current.is_cancelled and self._may_cancel(current):
@@ -146,7 +146,7 @@ class Orchestrator:
                 return True
             outcome = PhaseOutcome(failure=f"{error}; its operator did not cancel it")
         self._announce(run, run.phase, Moment.COMPUTED)
-        self._store(facts, run.phase, outcome)
+        self._store(view, run.phase, outcome)
         self._announce(self.host.store.get_run(run_id), run.phase, Moment.STORED, outcome.result)
         return True
 
@@ -164,9 +164,9 @@ class Orchestrator:
         run = self.host.store.get_run(run_id)
         if run.phase is not Phase.EXECUTE or run.is_cancelled:
             return None
-        facts = RunFacts(self.host, run)
-        record = facts.dry_run
-        if not record.needs_confirmation or find_confirmation(facts, record) is not None:
+        view = RunView(self.host, run)
+        record = view.dry_run
+        if not record.needs_confirmation or find_confirmation(view, record) is not None:
             return None
         return PendingConfirmation(run_id=run_id, digests=record.digests)
 
@@ -175,15 +175,15 @@ class Orchestrator:
 
         Input: the run; until when the confirmation counts, in Unix seconds.
         """
-        facts = RunFacts(self.host, self.host.store.get_run(run_id))
-        record = facts.dry_run
-        return facts.open_frame(record.pin).hash_confirmation(record.digests, expiry)
+        view = RunView(self.host, self.host.store.get_run(run_id))
+        record = view.dry_run
+        return view.open_envelope(record.pin).hash_confirmation(record.digests, expiry)
 
     def build_typed_data(self, run_id: str, expiry: int) -> dict[str, Json]:
         """Return what has that hash, as EIP-712's typed data. Input: see `hash_confirmation`."""
-        facts = RunFacts(self.host, self.host.store.get_run(run_id))
-        record = facts.dry_run
-        return facts.open_frame(record.pin).build_typed_data(record.digests, expiry)
+        view = RunView(self.host, self.host.store.get_run(run_id))
+        record = view.dry_run
+        return view.open_envelope(record.pin).build_typed_data(record.digests, expiry)
 
     def confirm(self, run_id: str, confirmation: Confirmation) -> None:
         """Store the operator's confirmation; `run` then goes on.
@@ -196,10 +196,10 @@ class Orchestrator:
                 f"confirmation of 0x{confirmation.trace.hex()}: must be of the dry run that run "
                 f"{run_id} waits with"
             )
-        facts = RunFacts(self.host, self.host.store.get_run(run_id))
-        pin = facts.dry_run.pin
-        facts.open_frame(pin).require_confirmation(pending.digests, confirmation)
-        require_unexpired(facts, confirmation, pin.timestamp)
+        view = RunView(self.host, self.host.store.get_run(run_id))
+        pin = view.dry_run.pin
+        view.open_envelope(pin).require_confirmation(pending.digests, confirmation)
+        require_unexpired(view, confirmation, pin.timestamp)
         with self.host.store.commit():
             self.host.store.set_value(run_id, CONFIRMATION, confirmation)
 
@@ -216,12 +216,12 @@ class Orchestrator:
                 store.set_task_status(run.task_id, TaskStatus.RUNNING)
         self._announce(run, phase, Moment.BEGUN)
 
-    def _store(self, facts: RunFacts, phase: Phase, outcome: PhaseOutcome) -> None:
+    def _store(self, view: RunView, phase: Phase, outcome: PhaseOutcome) -> None:
         """Store the outcome of a phase and what follows from it, as a whole.
 
         The outcome is dropped if somebody else has stored the phase's meanwhile.
         """
-        store, run = self.host.store, facts.run
+        store, run = self.host.store, view.run
         with store.commit():
             current = store.get_run(run.run_id)
             if (current.phase, current.attempt) != (phase, run.attempt):
@@ -229,7 +229,7 @@ class Orchestrator:
             if outcome.result is not None:
                 store.set_result(run.run_id, phase, run.attempt, outcome.result)
             store.add_receipts(run.run_id, outcome.receipts)
-            store.set_spent(run.run_id, facts.spent_ms)
+            store.set_spent(run.run_id, view.spent_ms)
             if phase is Phase.RECORD:
                 self._end(run, outcome)
             elif outcome.is_moved and run.attempt < MAX_DRY_RUNS:
@@ -274,8 +274,8 @@ class Orchestrator:
 
     def _add_children(self, run: StoredRun) -> None:
         """Store the child runs, which ended with their parent."""
-        store, facts = self.host.store, RunFacts(self.host, run)
-        for child in facts.dry_run.children:
+        store, view = self.host.store, RunView(self.host, run)
+        for child in view.dry_run.children:
             store.add_child(child.run_id, run, RunStatus.COMPLETED)
             store.set_result(child.run_id, Phase.PLAN, 1, child.plan)
             store.set_result(child.run_id, Phase.RECORD, 1, child)

@@ -14,12 +14,12 @@ from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
 from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
     DryRunRecord,
-    FrameError,
+    EnvelopeError,
     draft_execution,
     list_contradictions,
     make_dry_run,
 )
-from pyevm_agents.lifecycle.frames import Confirmation
+from pyevm_agents.lifecycle.envelopes import Confirmation
 from pyevm_agents.lifecycle.host import Moment, discover_agents, hash_manifest
 from pyevm_agents.lifecycle.json_codec import compute_json_digest
 from pyevm_agents.lifecycle.policy import list_violations
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.records import StepResult
-    from pyevm_agents.lifecycle.run_facts import RunFacts
+    from pyevm_agents.lifecycle.run_view import RunView
     from pyevm_agents.lifecycle.store import RunStore
 
 UNTIMED = frozenset({Phase.DISCOVER, Phase.VERIFY, Phase.RECORD})
@@ -80,7 +80,7 @@ class ExpiredError(ConfigError):
     """A confirmation counts no more."""
 
 
-def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
+def perform_phase(view: RunView, phase: Phase) -> PhaseOutcome:
     """Perform a phase.
 
     Raises: EngineFault: the host failed; the phase can be repeated. RunCancelledError: the operator
@@ -89,11 +89,11 @@ def perform_phase(facts: RunFacts, phase: Phase) -> PhaseOutcome:
     try:
         with note_phase_faults():
             if phase not in UNTIMED:
-                facts.require_time()
-            return PHASES[phase](facts)
+                view.require_time()
+            return PHASES[phase](view)
     except (EngineFault, RunCancelledError):
         raise
-    except (RunStoppedError, AgentFailedError, FrameError, DraftError, ConfigError) as error:
+    except (RunStoppedError, AgentFailedError, EnvelopeError, DraftError, ConfigError) as error:
         if phase is Phase.RECORD:  # It ends every run, so it is no phase that a run fails in.
             raise
         return PhaseOutcome(failure=str(error), not_done=_find_not_done(error))
@@ -109,13 +109,13 @@ def _find_not_done(error: BaseException | None) -> str | None:
 # -- 1 to 4: nothing is executed -- #
 
 
-def discover(facts: RunFacts) -> PhaseOutcome:
+def discover(view: RunView) -> PhaseOutcome:
     """Find the coordinator, and ask whether it can handle the task."""
-    slug, module = facts.task.agent_slug, facts.coordinator
-    found = discover_agents(facts.host.modules)
+    slug, module = view.task.agent_slug, view.coordinator
+    found = discover_agents(view.host.modules)
     if slug in found.rejected:
         return PhaseOutcome(failure=f"agent {slug}: {found.rejected[slug]}")
-    if not ask_agent(slug, bool, lambda: module.can_handle(facts.task)):
+    if not ask_agent(slug, bool, lambda: module.can_handle(view.task)):
         return PhaseOutcome(failure=f"agent {slug}: can't handle the task; choose another one")
     stated = found.readable[slug]
     identity = stated.manifest.erc8004
@@ -132,28 +132,28 @@ def discover(facts: RunFacts) -> PhaseOutcome:
     )
 
 
-def make_plan(facts: RunFacts) -> PhaseOutcome:
+def make_plan(view: RunView) -> PhaseOutcome:
     """Ask the coordinator for its plan."""
-    module = facts.coordinator
-    context = facts.build_context()
-    slug = facts.task.agent_slug
-    plan = ask_agent(slug, TaskPlan, lambda: module.plan(facts.task, context))
+    module = view.coordinator
+    context = view.build_context()
+    slug = view.task.agent_slug
+    plan = ask_agent(slug, TaskPlan, lambda: module.plan(view.task, context))
     order_steps(plan)
     return PhaseOutcome(result=plan)
 
 
-def check_trust(facts: RunFacts) -> PhaseOutcome:
+def check_trust(view: RunView) -> PhaseOutcome:
     """Check the trust in every agent of the plan."""
-    slugs = dict.fromkeys((facts.task.agent_slug, *facts.plan.agent_slugs))
-    agents = tuple(facts.evaluate(slug, facts.task) for slug in slugs)
+    slugs = dict.fromkeys((view.task.agent_slug, *view.plan.agent_slugs))
+    agents = tuple(view.evaluate(slug, view.task) for slug in slugs)
     failures = [f"agent {each.agent_slug}: {one}" for each in agents for one in each.failures]
     return PhaseOutcome(result=TrustCheckResult(agents=agents), failure="; ".join(failures) or None)
 
 
-def check_policy(facts: RunFacts) -> PhaseOutcome:
+def check_policy(view: RunView) -> PhaseOutcome:
     """Check budget and plan."""
-    host = facts.host
-    violations = list_violations(facts.task, facts.plan, host.modules, host.limits)
+    host = view.host
+    violations = list_violations(view.task, view.plan, host.modules, host.limits)
     return PhaseOutcome(
         result=PolicyCheckResult(violations=violations), failure="; ".join(violations) or None
     )
@@ -162,12 +162,12 @@ def check_policy(facts: RunFacts) -> PhaseOutcome:
 # -- 5 and 6: on drafts of the run's block -- #
 
 
-def dry_run(facts: RunFacts) -> PhaseOutcome:
+def dry_run(view: RunView) -> PhaseOutcome:
     """Execute the plan on a draft that is dropped."""
-    pin = facts.host.port.pin_next_block()
-    record = make_dry_run(facts.build_parts(pin), pin)
+    pin = view.host.port.pin_next_block()
+    record = make_dry_run(view.build_parts(pin), pin)
     receipt = RunReceipt(
-        receipt_id=build_receipt_id(facts.run.run_id, ReceiptType.DRY_RUN),
+        receipt_id=build_receipt_id(view.run.run_id, ReceiptType.DRY_RUN),
         type=ReceiptType.DRY_RUN,
         ref="0x" + record.digests.trace.hex(),
         summary=f"{len(record.trace.writes)} writes, {record.result.estimated_gas:,} gas",
@@ -175,7 +175,7 @@ def dry_run(facts: RunFacts) -> PhaseOutcome:
     problems = (
         *record.result.policy_violations,
         describe_failures(record.result.steps),
-        facts.describe_changed_manifests(record.children),
+        view.describe_changed_manifests(record.children),
     )
     failure = "; ".join(each for each in problems if each is not None)
     return PhaseOutcome(
@@ -191,28 +191,28 @@ def _find_not_done_step(steps: Sequence[StepResult], children: Sequence[ChildRun
     return find_not_done_step([*steps, *(step for child in children for step in child.steps)])
 
 
-def execute(facts: RunFacts) -> PhaseOutcome:
+def execute(view: RunView) -> PhaseOutcome:
     """Execute the plan on a draft, and mine it if it gave the dry run's digest."""
-    record, store, run_id = facts.dry_run, facts.host.store, facts.run.run_id
+    record, store, run_id = view.dry_run, view.host.store, view.run.run_id
     for _ in range(MAX_DRAFTS):
         prepared = store.find_value(PreparedExecution, run_id, PREPARED)
-        outcome = prepared or _prepare(facts, record)
+        outcome = prepared or _prepare(view, record)
         if isinstance(outcome, PhaseOutcome):
             return outcome
         try:
-            return _commit(facts, outcome, record)
+            return _commit(view, outcome, record)
         except MovedStateError:
             store.drop_value(run_id, PREPARED)
     return PhaseOutcome(is_moved=True, failure="blocks of others came before the run's own")
 
 
-def find_confirmation(facts: RunFacts, record: DryRunRecord) -> Confirmation | None:
+def find_confirmation(view: RunView, record: DryRunRecord) -> Confirmation | None:
     """Return the operator's confirmation of a dry run; None if none is there or required."""
-    found = facts.host.store.find_value(Confirmation, facts.run.run_id, CONFIRMATION)
+    found = view.host.store.find_value(Confirmation, view.run.run_id, CONFIRMATION)
     return found if found is not None and found.trace == record.digests.trace else None
 
 
-def require_unexpired(facts: RunFacts, confirmation: Confirmation, timestamp: int) -> None:
+def require_unexpired(view: RunView, confirmation: Confirmation, timestamp: int) -> None:
     """Accept a confirmation that counts at a time, by the rule of a treasury (`confirmRun`).
 
     It counts up to the whole second of its expiry: in a block with that timestamp, and while the
@@ -221,16 +221,16 @@ def require_unexpired(facts: RunFacts, confirmation: Confirmation, timestamp: in
     Input: the run; the confirmation; the timestamp of the run's block.
     Raises: ExpiredError: the block or the host's clock is later.
     """
-    latest = max(timestamp, int(facts.host.now()))
+    latest = max(timestamp, int(view.host.now()))
     if latest > confirmation.expiry:
         raise ExpiredError(
-            f"confirmation of run {facts.run.run_id}: has expired at {confirmation.expiry}, it is "
+            f"confirmation of run {view.run.run_id}: has expired at {confirmation.expiry}, it is "
             f"{latest} now; sign with a later expiry"
         )
 
 
 def _require_confirmation(
-    facts: RunFacts, record: DryRunRecord, timestamp: int
+    view: RunView, record: DryRunRecord, timestamp: int
 ) -> Confirmation | None:
     """Return the confirmation of a dry run; None if it needs none.
 
@@ -239,40 +239,40 @@ def _require_confirmation(
     """
     if not record.needs_confirmation:
         return None
-    found = find_confirmation(facts, record)
+    found = find_confirmation(view, record)
     if found is None:
-        raise ConfigError(f"run {facts.run.run_id}: its operator must confirm the dry run")
-    require_unexpired(facts, found, timestamp)
+        raise ConfigError(f"run {view.run.run_id}: its operator must confirm the dry run")
+    require_unexpired(view, found, timestamp)
     return found
 
 
-def _prepare(facts: RunFacts, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
+def _prepare(view: RunView, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
     """Draft the execution and store its block; return why not if it may not be mined."""
-    parts = facts.build_parts(record.pin)
-    draft = facts.host.port.begin_draft(record.pin)
+    parts = view.build_parts(record.pin)
+    draft = view.host.port.begin_draft(record.pin)
     try:
-        confirmation = _require_confirmation(facts, record, draft.prepare().pin.timestamp)
+        confirmation = _require_confirmation(view, record, draft.prepare().pin.timestamp)
         drafted = draft_execution(parts, record, draft, confirmation)
     except RunCancelledError:
         raise
-    except (RunStoppedError, FrameError, DraftError, ExpiredError) as error:
+    except (RunStoppedError, EnvelopeError, DraftError, ExpiredError) as error:
         return PhaseOutcome(failure=str(error), is_moved=draft.is_moved)
     problems = (*list_contradictions(drafted), drafted.stated.error)
     failure = next((each for each in problems if each is not None), None)
     if failure is not None:
         not_done = _find_not_done_step(drafted.stated.steps, drafted.stated.children)
         return PhaseOutcome(failure=failure, not_done=not_done, is_moved=draft.is_moved)
-    changed = facts.describe_changed_manifests(drafted.stated.children)
+    changed = view.describe_changed_manifests(drafted.stated.children)
     if changed is not None:
         return PhaseOutcome(failure=changed)
-    prepared = _build_prepared(facts, drafted)
-    with facts.host.store.commit():
-        facts.host.store.set_value(facts.run.run_id, PREPARED, prepared)
-    facts.announce(Moment.PREPARED)
+    prepared = _build_prepared(view, drafted)
+    with view.host.store.commit():
+        view.host.store.set_value(view.run.run_id, PREPARED, prepared)
+    view.announce(Moment.PREPARED)
     return prepared
 
 
-def _build_prepared(facts: RunFacts, drafted: DraftedRun) -> PreparedExecution:
+def _build_prepared(view: RunView, drafted: DraftedRun) -> PreparedExecution:
     return PreparedExecution(
         block=drafted.draft.prepare(),
         record=ExecutionRecord(
@@ -280,8 +280,8 @@ def _build_prepared(facts: RunFacts, drafted: DraftedRun) -> PreparedExecution:
                 is_success=True,
                 steps=drafted.stated.steps,
                 receipt_ids=drafted.stated.receipt_ids,
-                started_at=facts.began,
-                ended_at=facts.host.now(),
+                started_at=view.began,
+                ended_at=view.host.now(),
             ),
             trace=drafted.trace,
             digest=drafted.trace.compute_digest(),
@@ -292,126 +292,126 @@ def _build_prepared(facts: RunFacts, drafted: DraftedRun) -> PreparedExecution:
     )
 
 
-def _commit(facts: RunFacts, prepared: PreparedExecution, dry_run: DryRunRecord) -> PhaseOutcome:
+def _commit(view: RunView, prepared: PreparedExecution, dry_run: DryRunRecord) -> PhaseOutcome:
     """Mine the block of an execution; it may have been prepared long ago, before a kill."""
-    block, port = None, facts.host.port
+    block, port = None, view.host.port
     if port.find_block(prepared.block.hashes) is None:
-        _require_confirmation(facts, dry_run, prepared.block.pin.timestamp)
-        changed = facts.describe_changed_manifests(dry_run.children)
+        _require_confirmation(view, dry_run, prepared.block.pin.timestamp)
+        changed = view.describe_changed_manifests(dry_run.children)
         if changed is not None:
             return PhaseOutcome(failure=changed)
-        if facts.is_cancelled():
-            raise RunCancelledError(f"run {facts.run.run_id}: was cancelled")
+        if view.is_cancelled():
+            raise RunCancelledError(f"run {view.run.run_id}: was cancelled")
     if prepared.block.transactions:
         block = port.commit(prepared.block)
-        facts.announce(Moment.MINED)
+        view.announce(Moment.MINED)
     return PhaseOutcome(result=replace(prepared.record, block=block), receipts=prepared.receipts)
 
 
 # -- 7 to 9: nothing of the run is executed any more -- #
 
 
-def verify(facts: RunFacts) -> PhaseOutcome:
+def verify(view: RunView) -> PhaseOutcome:
     """Ask the coordinator to verify, add the lifecycle's own checks, and post the response.
 
     What was found is stored before it is posted: after a kill in between it is not asked again.
     """
-    store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
+    store, run_id, module = view.host.store, view.run.run_id, view.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
     verification = store.find_value(VerificationResult, run_id, VERIFICATION)
     if verification is None:
-        verification = _judge_execution(facts, module, execution)
+        verification = _judge_execution(view, module, execution)
         with store.commit():
             store.set_value(run_id, VERIFICATION, verification)
     failed = [each for each in verification.checks if not each.is_passed]
     reasons = "; ".join(f"{each.name}: {each.details or 'failed'}" for each in failed)
     if not verification.is_passed:
-        reasons = reasons or f"agent {facts.task.agent_slug}: did not pass the run"
+        reasons = reasons or f"agent {view.task.agent_slug}: did not pass the run"
     receipt = RunReceipt(
         receipt_id=build_receipt_id(run_id, ReceiptType.VERIFICATION),
         type=ReceiptType.VERIFICATION,
-        ref=_respond(facts, verification, execution.digest),
+        ref=_respond(view, verification, execution.digest),
         summary=f"{len(verification.checks)} checks, score {verification.score:.2f}",
     )
     return PhaseOutcome(result=verification, failure=reasons or None, receipts=(receipt,))
 
 
 def _judge_execution(
-    facts: RunFacts, module: AgentModule, execution: ExecutionRecord
+    view: RunView, module: AgentModule, execution: ExecutionRecord
 ) -> VerificationResult:
-    store, run_id = facts.host.store, facts.run.run_id
+    store, run_id = view.host.store, view.run.run_id
     try:
-        budget = facts.budget
+        budget = view.budget
     except (AgentFailedError, ConfigError):  # The manifest was changed: a failed check.
-        budget = facts.task.budget
-    stated = _ask_for_verification(facts, module, execution.result)
+        budget = view.task.budget
+    stated = _ask_for_verification(view, module, execution.result)
     verified = VerifiedRun(
-        dry_run=facts.dry_run,
+        dry_run=view.dry_run,
         execution=execution,
         receipts=store.list_receipts(run_id),
         budget=budget,
-        changed_manifests=facts.describe_changed_manifests(facts.dry_run.children),
+        changed_manifests=view.describe_changed_manifests(view.dry_run.children),
     )
-    return judge(stated, list_checks(verified, facts.host.port))
+    return judge(stated, list_checks(verified, view.host.port))
 
 
 def _ask_for_verification(
-    facts: RunFacts, module: AgentModule, execution: ExecutionResult
+    view: RunView, module: AgentModule, execution: ExecutionResult
 ) -> VerificationResult:
     """Return what the agent states; a failed check if it states nothing, or has no time left.
 
     So the lifecycle's own checks, the receipt and the response do not depend on the agent.
     """
     try:
-        facts.require_time()
-        context = facts.build_context()
+        view.require_time()
+        context = view.build_context()
         return ask_agent(
-            facts.task.agent_slug,
+            view.task.agent_slug,
             VerificationResult,
-            lambda: module.verify(facts.task, execution, context),
+            lambda: module.verify(view.task, execution, context),
         )
     except (AgentFailedError, RunStoppedError, ConfigError) as error:
         check = VerificationCheck(name="verify", is_passed=False, details=str(error))
         return VerificationResult(is_passed=False, checks=(check,), score=0.0)
 
 
-def _respond(facts: RunFacts, verification: VerificationResult, digest: bytes) -> str:
+def _respond(view: RunView, verification: VerificationResult, digest: bytes) -> str:
     """Post the validator's response about the agent that was discovered; return its reference."""
-    run_id = facts.run.run_id
-    agent_id = facts.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER).agent_id
-    if facts.host.validator is None or agent_id is None:
+    run_id = view.run.run_id
+    agent_id = view.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER).agent_id
+    if view.host.validator is None or agent_id is None:
         return "0x" + compute_json_digest(verification).hex()
     response = compute_response(verification)
-    return facts.host.validator.respond(agent_id, run_id, response, digest)
+    return view.host.validator.respond(agent_id, run_id, response, digest)
 
 
-def summarize(facts: RunFacts) -> PhaseOutcome:
+def summarize(view: RunView) -> PhaseOutcome:
     """Ask the coordinator for its summary."""
-    store, run_id, module = facts.host.store, facts.run.run_id, facts.coordinator
+    store, run_id, module = view.host.store, view.run.run_id, view.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE).result
     verification = store.get_result(VerificationResult, run_id, Phase.VERIFY)
-    context = facts.build_context()
+    context = view.build_context()
     summary = ask_agent(
-        facts.task.agent_slug,
+        view.task.agent_slug,
         RunSummary,
-        lambda: module.summarize(facts.task, execution, verification, context),
+        lambda: module.summarize(view.task, execution, verification, context),
     )
     return PhaseOutcome(result=summary)
 
 
-def record_run(facts: RunFacts) -> PhaseOutcome:
+def record_run(view: RunView) -> PhaseOutcome:
     """Append the run to its agent's log, whatever became of it."""
-    run, host = facts.run, facts.host
+    run, host = view.run, view.host
     status = RunStatus.COMPLETED if run.failure is None else RunStatus.FAILED
     if run.failed_phase is None and run.failure is not None:
         status = RunStatus.CANCELLED
     if host.recorder is not None:
         entry = build_log_entry(host.store, run.run_id, status=status.value, ended_at=host.now())
-        host.recorder.record(facts.task.agent_slug, entry)
+        host.recorder.record(view.task.agent_slug, entry)
     return PhaseOutcome(result=RecordResult(status=status))
 
 
-PHASES: Mapping[Phase, Callable[[RunFacts], PhaseOutcome]] = {
+PHASES: Mapping[Phase, Callable[[RunView], PhaseOutcome]] = {
     Phase.DISCOVER: discover,
     Phase.PLAN: make_plan,
     Phase.TRUST_CHECK: check_trust,

@@ -17,7 +17,7 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.chain_port import (
     CallFailedError,
-    FrameCall,
+    EnvelopeCall,
     RefusedCallError,
     mine_call,
 )
@@ -155,7 +155,7 @@ class RegistryValidator:
     def _send(self, port: ChainPort, function: str, *arguments: object) -> None:
         data = load_artifact("ValidationRegistry").encode_call(function, *arguments)
         try:
-            mine_call(port, FrameCall(target=self._registry, data=data))
+            mine_call(port, EnvelopeCall(target=self._registry, data=data))
         except RefusedCallError as error:
             raise ConfigError(f"{function}: {error}") from error
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.budget import BudgetMeter
     from pyevm_agents.lifecycle.chain_port import Draft
-    from pyevm_agents.lifecycle.frames import WriteFrame
+    from pyevm_agents.lifecycle.envelopes import WriteEnvelope
     from pyevm_agents.lifecycle.run_trace import ChainToolUse, WriteTrace
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class SessionLimits:
     """Contracts that no run may call where they could change."""
 
     refused_targets: frozenset[bytes] = frozenset()
-    """Contracts that no write may name: those of the frame, which are called with each write."""
+    """Contracts that no write may name: those of the envelope, which are called with each write."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class RunSession:
         run_id: str,
         limits: SessionLimits,
         tools: Mapping[str, Callable[[Mapping[str, Json]], Json]],
-        frame: WriteFrame,
+        envelope: WriteEnvelope,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """Begin.
@@ -122,7 +122,7 @@ class RunSession:
             run_id: for receipts.
             limits: what is refused.
             tools: of the host, by name.
-            frame: of the writes.
+            envelope: of the writes.
             is_cancelled: whether the operator has cancelled the run.
         """
         self._draft = draft
@@ -130,7 +130,7 @@ class RunSession:
         self._run_id = run_id
         self._limits = limits
         self._tools = tools
-        self._frame = frame
+        self._envelope = envelope
         self._is_cancelled = is_cancelled
         self._position = _Position()
         self._writes: list[WriteTrace] = []
@@ -161,11 +161,11 @@ class RunSession:
         write = RunWrite(
             step_id=step_id, number=number, target=target, value_wei=value_wei, data=data
         )
-        with_treasury = self._frame.wrap(write)
+        with_treasury = self._envelope.wrap(write)
         self._require_unprotected({target}, self._limits.protected | self._limits.refused_targets)
         self._spend(onchain_writes=1)
         trace = self._ask_chain(partial(self._draft.send, write, with_treasury))
-        trace = replace(trace, failure=self._frame.explain(trace))
+        trace = replace(trace, failure=self._envelope.explain(trace))
         self._position.writes_in_step[step_id] = number + 1
         self._require_expected(trace)
         self._require_unprotected(self._draft.touched_addresses, self._limits.protected)
@@ -383,7 +383,7 @@ class RunSession:
         for use in trace.tool_uses:
             shown = (use.observation or "reverted")[:MAX_SHOWN_CHARACTERS]
             self._add_receipt(ReceiptType.TOOL, use.name, f"{use.name} {use.arguments}: {shown}")
-        read = self._frame.read_output(trace.output) if trace.is_success else None
+        read = self._envelope.read_output(trace.output) if trace.is_success else None
         return WriteOutcome(
             receipt_id=receipt_id,
             is_success=trace.is_success,

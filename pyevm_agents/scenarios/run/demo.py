@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 from pyevm_agents.errors import FixtureError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.frames import Confirmation
+from pyevm_agents.lifecycle.envelopes import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.manifest import AgentManifest, ManifestIdentity
@@ -30,7 +30,7 @@ from pyevm_agents.lifecycle.registry_trust import (
 )
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
 from pyevm_agents.lifecycle.trust import MAX_RESPONSE, TrustedSources, TrustThreshold
 from pyevm_agents.scenarios.recorded import Scenario
 from pyevm_agents.scenarios.run.agents import Bookkeeper, ToolAnswerAgent
@@ -230,7 +230,7 @@ class RunDemo:
                 trust=RegistryTrust(self._port, REGISTRIES, sources),
                 sources=sources,
                 threshold=TrustThreshold(min_score=MIN_SCORE),
-                open_frame=lambda terms: TreasuryFrame(
+                open_envelope=lambda terms: TreasuryEnvelope(
                     terms, self._port, world.address("treasury")
                 ),
                 validator=RegistryValidator(owner, validator, REGISTRIES.validation),

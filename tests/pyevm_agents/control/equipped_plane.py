@@ -24,7 +24,7 @@ from pyevm_agents.devnet.local_account import LocalAccount
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust
-from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
 from pyevm_agents.lifecycle.trust import TrustedSources
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 
@@ -72,7 +72,7 @@ def open_equipped_plane(agent: Path, folder: Path) -> Iterator[ControlPlane]:
         identity_registry=REGISTRIES.identity,
         validator=validator,
         read_response=validator.read_response,
-        open_frame=lambda terms: TreasuryFrame(terms, port, treasury, always_confirms=True),
+        open_envelope=lambda terms: TreasuryEnvelope(terms, port, treasury, always_confirms=True),
         describe_treasury=lambda: describe_treasury(
             port, treasury, chain.balance(Address(treasury))
         ),

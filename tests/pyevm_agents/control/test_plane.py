@@ -25,7 +25,7 @@ from pyevm_agents.devnet.chain import (
     DEVELOPMENT_KEY,
 )
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.lifecycle.frames import PlainRunFrame
+from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
 from pyevm_agents.manifests.agent_folder import validate_folder
 from pyevm_agents.manifests.documents import DocumentKind
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.control.results import RunResult
-    from pyevm_agents.lifecycle.frames import RunTerms
+    from pyevm_agents.lifecycle.envelopes import RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
 
 PAYEE = Address(bytes.fromhex("00" * 18 + "beef"))
@@ -94,11 +94,11 @@ def test_a_run_goes_on_in_another_control_plane(tmp_path: Path, chain: Chain) ->
 def test_a_confirmed_run_waits_for_its_operator(tmp_path: Path, chain: Chain) -> None:
     folder = make_agent(tmp_path, action=PAY)
 
-    def open_frame(terms: RunTerms) -> PlainRunFrame:
-        return PlainRunFrame(terms, chain.config.chain_id, requires_confirmation=True)
+    def open_envelope(terms: RunTerms) -> PlainRunEnvelope:
+        return PlainRunEnvelope(terms, chain.config.chain_id, requires_confirmation=True)
 
     with open_development_plane(
-        [folder.path], tmp_path, chain=chain, open_frame=open_frame
+        [folder.path], tmp_path, chain=chain, open_envelope=open_envelope
     ) as plane:
         run = plane.run_goal("Pay")
         assert (run.phase, run.waits_for_confirmation) == (Phase.EXECUTE, True)

@@ -20,7 +20,7 @@ from pyevm_agents.control.app import bind_socket
 from pyevm_agents.control.openapi_page import list_examples
 from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.frames import PlainRunFrame
+from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope
 from pyevm_agents.manifests.documents import DocumentKind, detect_kind
 from pyevm_agents.manifests.validation import validate_document
 from tests.pyevm_agents.control.agents_of_tests import PAY, make_agent
@@ -130,8 +130,8 @@ def test_the_page_explains_every_operation_and_loads_nothing(client: RestClient)
 def signing_client(tmp_path: Path) -> Iterator[RestClient]:
     """A client of a plane without a treasury whose operator signs every dry run."""
     agent = make_agent(tmp_path, action=PAY)
-    frame = partial(PlainRunFrame, chain_id=1337, requires_confirmation=True)
-    with open_served_plane(agent.path, tmp_path, open_frame=frame) as client:
+    envelope = partial(PlainRunEnvelope, chain_id=1337, requires_confirmation=True)
+    with open_served_plane(agent.path, tmp_path, open_envelope=envelope) as client:
         yield client
 
 

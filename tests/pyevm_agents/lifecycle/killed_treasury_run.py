@@ -23,7 +23,7 @@ from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.registry_trust import RegistryTrust, RegistryValidator, read
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.store import RunStore
-from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
 from pyevm_agents.lifecycle.trust import TrustedSources
 from tests.pyevm_agents.lifecycle.killed_run import (
     ADDITIONS,
@@ -200,7 +200,7 @@ def open_bench(folder: Path, prepared: dict[str, str], killer: Killer) -> RunBen
         trust=RegistryTrust(runner, REGISTRIES, sources),
         sources=sources,
         validator=RegistryValidator(owner, validator, REGISTRIES.validation),
-        open_frame=lambda terms: TreasuryFrame(terms, runner, treasury),
+        open_envelope=lambda terms: TreasuryEnvelope(terms, runner, treasury),
     )
     return RunBench(chain=chain, counter=counter, host=host)
 

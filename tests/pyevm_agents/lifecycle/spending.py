@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eth.abc import LogAPI
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.lifecycle.frames import Confirmation
+    from pyevm_agents.lifecycle.envelopes import Confirmation
     from pyevm_agents.lifecycle.host import Moment, RunEvent
     from pyevm_agents.lifecycle.statuses import Phase
     from tests.pyevm_agents.lifecycle.run_bench import RunBench

@@ -12,13 +12,13 @@ import pytest
 from pyevm_agents.chain import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
+from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope, RunTerms
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.phases import CONFIRMATION
 from pyevm_agents.lifecycle.records import ReceiptType, RunReceipt
-from pyevm_agents.lifecycle.run_facts import RunFacts
+from pyevm_agents.lifecycle.run_view import RunView
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
 from tests.pyevm_agents.lifecycle.run_bench import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pyevm_agents.lifecycle.frames import Confirmation
+    from pyevm_agents.lifecycle.envelopes import Confirmation
     from pyevm_agents.lifecycle.store import StoredRun
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
@@ -118,10 +118,10 @@ def refuse_in_treasury(treasury: Treasury, run_id: str, confirmation: Confirmati
     bench = treasury.bench
     record = bench.store.get_result(DryRunRecord, run_id, Phase.DRY_RUN)
     writes = [each.write for each in record.trace.writes]
-    draft, frame = begin_draft(bench), treasury.open_frame(build_terms(bench, run_id))
-    opening, confirming = frame.build_opening(writes, confirmation.trace, confirmation)
-    assert draft.send_frame(opening) is None
-    assert "InvalidConfirmation" in (draft.send_frame(confirming) or "")
+    draft, envelope = begin_draft(bench), treasury.open_envelope(build_terms(bench, run_id))
+    opening, confirming = envelope.build_opening(writes, confirmation.trace, confirmation)
+    assert draft.send_envelope(opening) is None
+    assert "InvalidConfirmation" in (draft.send_envelope(confirming) or "")
 
 
 # -- used elsewhere, or again -- #
@@ -191,14 +191,14 @@ def test_a_confirmation_that_was_used(bench: RunBench, treasury: Treasury) -> No
     record = bench.store.get_result(DryRunRecord, run.run_id, Phase.DRY_RUN)
     writes = [each.write for each in record.trace.writes]
     terms = build_terms(bench, run.run_id)
-    opening, confirming = treasury.open_frame(terms).build_opening(
+    opening, confirming = treasury.open_envelope(terms).build_opening(
         writes, confirmation.trace, confirmation
     )
     draft = begin_draft(bench)
-    assert "RunExists" in (draft.send_frame(opening) or "")
-    assert "RunNotOpen" in (draft.send_frame(confirming) or "")
+    assert "RunExists" in (draft.send_envelope(opening) or "")
+    assert "RunNotOpen" in (draft.send_envelope(confirming) or "")
     assert "RunNotOpen" in (
-        draft.send(writes[0], treasury.open_frame(terms).wrap(writes[0])).failure or ""
+        draft.send(writes[0], treasury.open_envelope(terms).wrap(writes[0])).failure or ""
     )
     assert (take_picture(treasury), bench.number) == (before, 3)
     assert (get_status(treasury, run.run_id), count_writes(treasury)) == (CLOSED, 2)
@@ -229,7 +229,7 @@ def test_a_confirmation_without_a_treasury(
 ) -> None:
     """The orchestrator alone refuses it."""
     for each in (bench, elsewhere):
-        each.change(open_frame=build_plain_frame(each))
+        each.change(open_envelope=build_plain_envelope(each))
     orchestrator = Orchestrator(bench.host)
     first = wait(bench)
     confirmation = sign_dry_run(orchestrator, first.run_id)
@@ -248,22 +248,22 @@ def test_a_confirmation_without_a_treasury(
     assert place.number == 0
 
 
-def build_plain_frame(bench: RunBench) -> Callable[[RunTerms], PlainRunFrame]:
+def build_plain_envelope(bench: RunBench) -> Callable[[RunTerms], PlainRunEnvelope]:
     chain_id = bench.host.port.chain_id
-    return lambda terms: PlainRunFrame(terms, chain_id, requires_confirmation=True)
+    return lambda terms: PlainRunEnvelope(terms, chain_id, requires_confirmation=True)
 
 
 def build_terms(bench: RunBench, run_id: str) -> RunTerms:
     """Return the terms of a run of the task, as the run itself has them."""
     run = bench.store.get_run(run_id)
-    facts = RunFacts(bench.host, run)
-    pin = facts.dry_run.pin
+    view = RunView(bench.host, run)
+    pin = view.dry_run.pin
     return RunTerms(
         task_id=run.task_id,
         run_id=run_id,
         agent=bench.host.port.address,
-        operator=facts.task.operator_wallet,
-        budget=facts.budget,
+        operator=view.task.operator_wallet,
+        budget=view.budget,
         timestamp=pin.timestamp,
     )
 
@@ -291,16 +291,16 @@ def test_the_treasury_takes_a_confirmation_up_to_its_expiry(
     confirmation = sign_pending(bench, run.run_id, expiry=EXPIRES)
     record = bench.store.get_result(DryRunRecord, run.run_id, Phase.DRY_RUN)
     assert record.pin.timestamp == EXPIRES + late
-    draft, frame = begin_draft(bench), treasury.open_frame(build_terms(bench, run.run_id))
+    draft, envelope = begin_draft(bench), treasury.open_envelope(build_terms(bench, run.run_id))
     writes = [each.write for each in record.trace.writes]
-    opening, confirming = frame.build_opening(writes, confirmation.trace, confirmation)
-    assert draft.send_frame(opening) is None
-    failure = draft.send_frame(confirming)
+    opening, confirming = envelope.build_opening(writes, confirmation.trace, confirmation)
+    assert draft.send_envelope(opening) is None
+    failure = draft.send_envelope(confirming)
     if late > 0:
         assert "ConfirmationExpired" in (failure or "")
     else:
         assert failure is None
-        assert [draft.send(each, frame.wrap(each)).is_success for each in writes] == [True, True]
+        assert [draft.send(each, envelope.wrap(each)).is_success for each in writes] == [True, True]
 
 
 @pytest.mark.parametrize("late", [-1, 0, 1])
@@ -312,7 +312,7 @@ def test_the_orchestrator_takes_a_confirmation_as_the_treasury_does(
     if has_treasury:
         open_treasury(bench)
     else:
-        bench.change(open_frame=require_signatures)
+        bench.change(open_envelope=require_signatures)
     set_clocks(bench, chain=EXPIRES + late, host=BEGUN)
     expect_outcome(bench, EXPIRES, is_taken=late <= 0)
 
@@ -326,7 +326,7 @@ def test_the_hosts_clock_counts_whole_seconds(
     if has_treasury:
         open_treasury(bench)
     else:
-        bench.change(open_frame=require_signatures)
+        bench.change(open_envelope=require_signatures)
     set_clocks(bench, chain=int(BEGUN), host=EXPIRES + late)
     expect_outcome(bench, EXPIRES, is_taken=late < 1)
 
@@ -371,7 +371,7 @@ def test_a_later_block_than_the_expiry_asks_for_another_confirmation(
     if has_treasury:
         open_treasury(bench)
     else:
-        bench.change(open_frame=require_signatures)
+        bench.change(open_envelope=require_signatures)
     set_clocks(bench, chain=EXPIRES, host=BEGUN)
     run = wait(bench)
     Orchestrator(bench.host).confirm(run.run_id, sign_pending(bench, run.run_id, expiry=EXPIRES))

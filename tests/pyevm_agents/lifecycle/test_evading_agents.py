@@ -341,7 +341,7 @@ def kill_when_prepared(bench: RunBench, orchestrator: Orchestrator, run_id: str)
 
 def test_a_confirmation_that_expired_since_the_kill_counts_no_more(bench: RunBench) -> None:
     seconds = [0]
-    bench.change(open_frame=require_signatures, now=lambda: BEGUN + seconds[0])
+    bench.change(open_envelope=require_signatures, now=lambda: BEGUN + seconds[0])
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
     orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=int(BEGUN) + 60))

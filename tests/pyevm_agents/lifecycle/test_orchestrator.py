@@ -10,7 +10,7 @@ import pytest
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
-from pyevm_agents.lifecycle.frames import Confirmation, PlainRunFrame
+from pyevm_agents.lifecycle.envelopes import Confirmation, PlainRunEnvelope
 from pyevm_agents.lifecycle.host import Moment, RunEvent
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
 from pyevm_agents.lifecycle.records import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.frames import RunTerms
+    from pyevm_agents.lifecycle.envelopes import RunTerms
     from pyevm_agents.lifecycle.recorder import RunLogEntry
     from pyevm_agents.lifecycle.records import PlanStep, Task, TaskPlan
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
@@ -71,9 +71,9 @@ class LogBook:
         self.entries.setdefault((agent_slug, entry.run_id), entry)
 
 
-def require_signatures(terms: RunTerms) -> PlainRunFrame:
-    """Return a frame whose operator must sign."""
-    return PlainRunFrame(terms, 1, requires_confirmation=True)
+def require_signatures(terms: RunTerms) -> PlainRunEnvelope:
+    """Return an envelope whose operator must sign."""
+    return PlainRunEnvelope(terms, 1, requires_confirmation=True)
 
 
 def sign_dry_run(
@@ -436,7 +436,7 @@ def test_a_block_between_draft_and_mining_leads_to_another_draft(bench: RunBench
 
 
 def test_a_run_waits_for_its_operator(bench: RunBench) -> None:
-    bench.change(open_frame=require_signatures)
+    bench.change(open_envelope=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run = orchestrator.run(orchestrator.start(build_task()))
     assert (run.phase, run.status, bench.number) == (Phase.EXECUTE, RunStatus.PLANNING, 0)
@@ -447,7 +447,7 @@ def test_a_run_waits_for_its_operator(bench: RunBench) -> None:
 
 
 def test_a_repeated_dry_run_needs_its_own_confirmation(bench: RunBench) -> None:
-    bench.change(open_frame=require_signatures)
+    bench.change(open_envelope=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
     first = sign_dry_run(orchestrator, run_id)
@@ -462,7 +462,7 @@ def test_a_repeated_dry_run_needs_its_own_confirmation(bench: RunBench) -> None:
 
 
 def test_a_confirmation_must_be_the_operators(bench: RunBench) -> None:
-    bench.change(open_frame=require_signatures)
+    bench.change(open_envelope=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
     with pytest.raises(ConfigError, match="must be signed by the operator"):
@@ -470,7 +470,7 @@ def test_a_confirmation_must_be_the_operators(bench: RunBench) -> None:
 
 
 def test_an_expired_confirmation_is_refused_and_the_run_waits(bench: RunBench) -> None:
-    bench.change(open_frame=require_signatures)
+    bench.change(open_envelope=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
     with pytest.raises(
@@ -483,7 +483,7 @@ def test_an_expired_confirmation_is_refused_and_the_run_waits(bench: RunBench) -
 
 
 def test_a_confirmation_that_expires_before_the_execution_fails_the_run(bench: RunBench) -> None:
-    bench.change(open_frame=require_signatures)
+    bench.change(open_envelope=require_signatures)
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.run(orchestrator.start(build_task())).run_id
     orchestrator.confirm(run_id, sign_dry_run(orchestrator, run_id, expiry=int(BEGUN) + 60))

@@ -63,7 +63,7 @@ def beside(bench: RunBench, treasury: Treasury, tmp_path: Path) -> Iterator[RunB
     with RunStore(tmp_path / "other" / "runs.sqlite") as store:
         opened = copy(bench)
         opened.change(store=store)
-        assert opened.host.open_frame == treasury.open_frame
+        assert opened.host.open_envelope == treasury.open_envelope
         yield opened
 
 

@@ -11,7 +11,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.chain import Call
-from pyevm_agents.lifecycle.frames import Confirmation, RunTerms
+from pyevm_agents.lifecycle.envelopes import Confirmation, RunTerms
 from pyevm_agents.lifecycle.host import Moment
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
@@ -19,7 +19,7 @@ from pyevm_agents.lifecycle.phases import NOT_DONE
 from pyevm_agents.lifecycle.records import NotDone, ReceiptType, RunReceipt
 from pyevm_agents.lifecycle.run_trace import RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
-from pyevm_agents.lifecycle.treasury_frame import TreasuryFrame
+from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
@@ -75,11 +75,11 @@ class Treasury:
             for asset in (NATIVE, self.token):
                 self.set("setTargetCap", target, asset, 1_000)
         self.set("setSelector", bench.counter, COUNTER.encode_call("add", 0)[:4], True)  # noqa: FBT003
-        bench.change(open_frame=self.open_frame)
+        bench.change(open_envelope=self.open_envelope)
 
-    def open_frame(self, terms: RunTerms) -> TreasuryFrame:
+    def open_envelope(self, terms: RunTerms) -> TreasuryEnvelope:
         port = self.bench.host.port
-        return TreasuryFrame(terms, port, self.address, always_confirms=self.always_confirms)
+        return TreasuryEnvelope(terms, port, self.address, always_confirms=self.always_confirms)
 
     def set(self, function: str, *arguments: object) -> None:
         """Change the owner's policy."""
@@ -246,14 +246,14 @@ def test_the_treasury_alone_refuses_a_lie_after_the_confirmation(
     treasury.always_confirms = True
     run = bench.run()
     confirmation = sign_pending(bench, run.run_id)
-    frame, draft = treasury.open_frame(build_terms(run.run_id)), begin_draft(bench)
+    envelope, draft = treasury.open_envelope(build_terms(run.run_id)), begin_draft(bench)
     writes = [build_addition(bench, "step-1", 1), build_addition(bench, "step-2", 2)]
-    for call in frame.build_opening(writes, confirmation.trace, confirmation):
-        assert draft.send_frame(call) is None
+    for call in envelope.build_opening(writes, confirmation.trace, confirmation):
+        assert draft.send_envelope(call) is None
     lie = build_addition(bench, "step-1", 99)
-    assert "WriteNotConfirmed" in (draft.send(lie, frame.wrap(lie)).failure or "")
-    assert draft.send(writes[0], frame.wrap(writes[0])).is_success
-    assert "DigestMismatch" in (draft.send_frame(frame.build_closing()[0]) or "")
+    assert "WriteNotConfirmed" in (draft.send(lie, envelope.wrap(lie)).failure or "")
+    assert draft.send(writes[0], envelope.wrap(writes[0])).is_success
+    assert "DigestMismatch" in (draft.send_envelope(envelope.build_closing()[0]) or "")
 
 
 @pytest.mark.parametrize(
@@ -265,12 +265,15 @@ def test_the_treasury_alone_refuses_a_sixth_write_and_an_eleventh_step(
 ) -> None:
     writes = 5 if words == "TooManyWrites" else 50
     treasury.limit(writes=writes)
-    frame, draft = treasury.open_frame(build_terms("run-x", writes=writes)), begin_draft(bench)
-    assert draft.send_frame(frame.build_opening(None, None, None)[0]) is None
+    envelope, draft = (
+        treasury.open_envelope(build_terms("run-x", writes=writes)),
+        begin_draft(bench),
+    )
+    assert draft.send_envelope(envelope.build_opening(None, None, None)[0]) is None
     failures = []
     for step_id in steps:
         write = build_addition(bench, step_id, 1)
-        failures.append(draft.send(write, frame.wrap(write)).failure)
+        failures.append(draft.send(write, envelope.wrap(write)).failure)
     assert failures[:-1] == [None] * (len(steps) - 1)
     assert words in (failures[-1] or "")
 

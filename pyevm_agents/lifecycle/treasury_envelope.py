@@ -20,8 +20,8 @@ from precompiles.spec import FIRST_V
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS
-from pyevm_agents.lifecycle.chain_port import CallFailedError, FrameCall
-from pyevm_agents.lifecycle.frames import (
+from pyevm_agents.lifecycle.chain_port import CallFailedError, EnvelopeCall
+from pyevm_agents.lifecycle.envelopes import (
     ReadResult,
     build_signer_error,
     build_typed_data,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.lifecycle.chain_port import ChainPort
-    from pyevm_agents.lifecycle.frames import Confirmation, DryRunDigests, RunTerms
+    from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests, RunTerms
     from pyevm_agents.recordings.canonical_json import Json
 
 RUN_SECONDS = 86_400
@@ -63,8 +63,8 @@ RECOVERY_IDS = (FIRST_V, FIRST_V + 1)
 """`v` of a signature that a treasury accepts."""
 
 
-class TreasuryFrame:
-    """The frame of a run in a treasury."""
+class TreasuryEnvelope:
+    """The envelope of a run in a treasury."""
 
     def __init__(
         self, terms: RunTerms, port: ChainPort, treasury: bytes, *, always_confirms: bool = False
@@ -93,7 +93,7 @@ class TreasuryFrame:
 
     # -- writes -- #
 
-    def wrap(self, write: RunWrite) -> FrameCall | None:
+    def wrap(self, write: RunWrite) -> EnvelopeCall | None:
         """Return the treasury's call that makes a write: a transfer, or any other call."""
         step = hash_id(write.step_id)
         if self._is_transfer(write):
@@ -119,9 +119,9 @@ class TreasuryFrame:
         """Whether a write failed for want of a confirmation."""
         return not trace.is_success and trace.output.startswith(CONFIRMATION_REQUIRED)
 
-    def get_discovery(self) -> DiscoveryFrame:
-        """Return the frame in which the treasury itself calls the targets."""
-        return DiscoveryFrame(self._treasury)
+    def get_discovery(self) -> DiscoveryEnvelope:
+        """Return the envelope in which the treasury itself calls the targets."""
+        return DiscoveryEnvelope(self._treasury)
 
     # -- around them -- #
 
@@ -130,7 +130,7 @@ class TreasuryFrame:
         confirmed: Sequence[RunWrite] | None,
         trace: bytes | None,
         confirmation: Confirmation | None,
-    ) -> tuple[FrameCall, ...]:
+    ) -> tuple[EnvelopeCall, ...]:
         """Return the calls that open and confirm the run."""
         terms = self._terms
         seconds = terms.timestamp + max(RUN_SECONDS, terms.budget.max_runtime_ms // MILLISECONDS)
@@ -147,7 +147,7 @@ class TreasuryFrame:
         signed = (trace or bytes(32), confirmation.expiry, confirmation.signature)
         return (opening, self._build("confirmRun", self._run, hashes, *signed))
 
-    def build_closing(self) -> tuple[FrameCall, ...]:
+    def build_closing(self) -> tuple[EnvelopeCall, ...]:
         """Return the call that closes the run; it reverts unless all confirmed writes were made."""
         return (self._build("closeRun", self._run),)
 
@@ -212,20 +212,22 @@ class TreasuryFrame:
             )
         return self._artifact.decode_result(function, output)
 
-    def _build(self, function: str, *arguments: object, sender: bytes | None = None) -> FrameCall:
+    def _build(
+        self, function: str, *arguments: object, sender: bytes | None = None
+    ) -> EnvelopeCall:
         data = self._artifact.encode_call(function, *arguments)
-        return FrameCall(target=self._treasury, data=data, sender=sender)
+        return EnvelopeCall(target=self._treasury, data=data, sender=sender)
 
 
-class DiscoveryFrame:
+class DiscoveryEnvelope:
     """Finds writes before they are confirmed: the treasury's account calls their targets."""
 
     def __init__(self, treasury: bytes) -> None:
         self._treasury = treasury
 
-    def wrap(self, write: RunWrite) -> FrameCall | None:
+    def wrap(self, write: RunWrite) -> EnvelopeCall | None:
         """Return the write as a call of the treasury's own account."""
-        return FrameCall(
+        return EnvelopeCall(
             target=write.target,
             data=write.data,
             value_wei=write.value_wei,

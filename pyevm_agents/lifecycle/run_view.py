@@ -9,7 +9,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS, BudgetMeter
 from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
-from pyevm_agents.lifecycle.frames import PlainRunFrame, RunTerms
+from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope, RunTerms
 from pyevm_agents.lifecycle.host import Moment, RunEvent, hash_manifest
 from pyevm_agents.lifecycle.policy import select_budget
 from pyevm_agents.lifecycle.records import DiscoverResult, TaskPlan
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.chain_port import BlockPin
+    from pyevm_agents.lifecycle.envelopes import RunEnvelope
     from pyevm_agents.lifecycle.execution import ChildRun
-    from pyevm_agents.lifecycle.frames import RunFrame
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.trust import TrustThreshold
 
 
-class RunFacts:
+class RunView:
     """A run with its host, during one phase."""
 
     def __init__(self, host: LifecycleHost, run: StoredRun) -> None:
@@ -128,8 +128,8 @@ class RunFacts:
             logger=RunLogger(self.run.run_id),
         )
 
-    def open_frame(self, pin: BlockPin) -> RunFrame:
-        """Return the frame of the run's writes."""
+    def open_envelope(self, pin: BlockPin) -> RunEnvelope:
+        """Return the envelope of the run's writes."""
         terms = RunTerms(
             task_id=self.run.task_id,
             run_id=self.run.run_id,
@@ -138,9 +138,9 @@ class RunFacts:
             budget=self.budget,
             timestamp=pin.timestamp,
         )
-        if self.host.open_frame is None:
-            return PlainRunFrame(terms, self.host.port.chain_id)
-        return self.host.open_frame(terms)
+        if self.host.open_envelope is None:
+            return PlainRunEnvelope(terms, self.host.port.chain_id)
+        return self.host.open_envelope(terms)
 
     def build_parts(self, pin: BlockPin) -> RunParts:
         """Return what a draft of the run is made of."""
@@ -154,7 +154,7 @@ class RunFacts:
             task=self.task,
             plan=self.plan,
             context=self.build_context(),
-            frame=self.open_frame(pin),
+            envelope=self.open_envelope(pin),
             create_meter=self.create_meter,
             is_cancelled=self.is_cancelled,
             get_manifest=self.get_manifest,

@@ -1,4 +1,4 @@
-"""What stands around the writes of a run: nothing, or a treasury's opening, calls and closing.
+"""Envelopes of the writes of a run: nothing, or a treasury's opening, calls and closing.
 
 The operator confirms a dry run by an EIP-712 signature of `DryRun(bytes32 taskId,bytes32 runId,
 bytes32 digest,bytes32 trace,uint64 expiry)`: `digest` is of the writes, `trace` of all that they
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import FrameCall
+    from pyevm_agents.lifecycle.chain_port import EnvelopeCall
     from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
     from pyevm_agents.recordings.canonical_json import Json
 
@@ -50,7 +50,7 @@ SIGNATURE_BYTES = 65
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTerms:
-    """The run that a frame is for."""
+    """The run that an envelope is for."""
 
     task_id: str
     run_id: str
@@ -89,16 +89,16 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """What a frame reads from the output of a write that it wrapped."""
+    """What an envelope reads from the output of a write that it wrapped."""
 
     output: bytes
     is_skipped: bool
 
 
-class WriteFrame(Protocol):
+class WriteEnvelope(Protocol):
     """Puts writes into the calls that make them."""
 
-    def wrap(self, write: RunWrite) -> FrameCall | None:
+    def wrap(self, write: RunWrite) -> EnvelopeCall | None:
         """Return the call that makes a write; None to send the write itself."""
         ...
 
@@ -111,8 +111,8 @@ class WriteFrame(Protocol):
         ...
 
 
-class RunFrame(WriteFrame, Protocol):
-    """The frame of one run."""
+class RunEnvelope(WriteEnvelope, Protocol):
+    """The envelope of one run."""
 
     @property
     def requires_confirmation(self) -> bool:
@@ -128,8 +128,8 @@ class RunFrame(WriteFrame, Protocol):
         """Whether a write failed for want of a confirmation."""
         ...
 
-    def get_discovery(self) -> WriteFrame | None:
-        """Return a frame that finds the writes before they are confirmed; None if none is needed.
+    def get_discovery(self) -> WriteEnvelope | None:
+        """Return an envelope that finds unconfirmed writes; None if none is needed.
 
         A draft in which gas costs nothing uses it.
         """
@@ -140,7 +140,7 @@ class RunFrame(WriteFrame, Protocol):
         confirmed: Sequence[RunWrite] | None,
         trace: bytes | None,
         confirmation: Confirmation | None,
-    ) -> tuple[FrameCall, ...]:
+    ) -> tuple[EnvelopeCall, ...]:
         """Return the calls before the first write.
 
         Input:
@@ -150,7 +150,7 @@ class RunFrame(WriteFrame, Protocol):
         """
         ...
 
-    def build_closing(self) -> tuple[FrameCall, ...]:
+    def build_closing(self) -> tuple[EnvelopeCall, ...]:
         """Return the calls after the last write."""
         ...
 
@@ -170,10 +170,10 @@ class RunFrame(WriteFrame, Protocol):
         ...
 
 
-class PlainFrame:
-    """No frame: each write is a transaction of its own."""
+class PlainEnvelope:
+    """No envelope: each write is a transaction of its own."""
 
-    def wrap(self, write: RunWrite) -> FrameCall | None:  # noqa: ARG002 - as in all frames
+    def wrap(self, write: RunWrite) -> EnvelopeCall | None:  # noqa: ARG002 - as in all envelopes
         """Return None: the write itself is sent."""
         return None
 
@@ -186,7 +186,7 @@ class PlainFrame:
         return trace.failure
 
 
-class PlainRunFrame(PlainFrame):
+class PlainRunEnvelope(PlainEnvelope):
     """No treasury. A confirmation, if one is required, is verified by the orchestrator."""
 
     refused_targets: frozenset[bytes] = frozenset()
@@ -199,24 +199,24 @@ class PlainRunFrame(PlainFrame):
         self._chain_id = chain_id
         self.requires_confirmation = requires_confirmation
 
-    def is_unconfirmed(self, trace: WriteTrace) -> bool:  # noqa: ARG002 - as in all frames
+    def is_unconfirmed(self, trace: WriteTrace) -> bool:  # noqa: ARG002 - as in all envelopes
         """Return False: no write fails for that reason."""
         return False
 
-    def get_discovery(self) -> WriteFrame | None:
+    def get_discovery(self) -> WriteEnvelope | None:
         """Return None: the writes need nothing before them."""
         return None
 
     def build_opening(
         self,
-        confirmed: Sequence[RunWrite] | None,  # noqa: ARG002 - as in all frames
+        confirmed: Sequence[RunWrite] | None,  # noqa: ARG002 - as in all envelopes
         trace: bytes | None,  # noqa: ARG002 - as above
         confirmation: Confirmation | None,  # noqa: ARG002 - as above
-    ) -> tuple[FrameCall, ...]:
+    ) -> tuple[EnvelopeCall, ...]:
         """Return no calls."""
         return ()
 
-    def build_closing(self) -> tuple[FrameCall, ...]:
+    def build_closing(self) -> tuple[EnvelopeCall, ...]:
         """Return no calls."""
         return ()
 
