@@ -58,6 +58,7 @@ def added(
     """The output of two additions: a file, and its name with an adapter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("models")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         tiny = invoke("model", "add", reduced_model, "--name", "tiny", "--alias", "small")
         assert tiny.exit_code == 0, tiny.output
         options = ("--name", "tiny-lora", "--context", 1_000, "--json")
@@ -159,7 +160,10 @@ def read_mapped_kinds(llama: LlamaModel, file: Path) -> set[str]:
 
 @pytest.mark.usefixtures("added")
 @pytest.mark.slow
-def test_a_chain_with_two_models_of_one_file(reduced_model: Path) -> None:
+def test_a_chain_with_two_models_of_one_file(
+    reduced_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # Without kept facts, both engines start.
     with open_models("tiny", "tiny-lora") as node:
         config = node.chain.config
         if sys.platform == "linux":
