@@ -20,7 +20,7 @@ from typing import Any
 from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.cli.options.worker import run_until_signal
-from pyevm_agents.client.transactions import FeeSettings
+from pyevm_agents.client.transaction_manager import FeeSettings
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ForkComputer, HostedModels, open_computer

@@ -16,7 +16,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
-from pyevm_agents.client.transactions import (
+from pyevm_agents.client.transaction_manager import (
     FINAL_BLOCKS,
     FeeSettings,
     PlannedTransaction,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.chain_client import RemoteHeader
-    from pyevm_agents.client.event_log import WorkerLog
     from pyevm_agents.client.transaction_store import Slot
+    from pyevm_agents.client.worker_log import WorkerLog
     from pyevm_agents.council.council_client import CouncilClient
     from pyevm_agents.council.limits import RequestLimits
     from pyevm_agents.council.messages import RequestView

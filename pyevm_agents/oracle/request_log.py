@@ -14,7 +14,7 @@ from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, split
 
 if TYPE_CHECKING:
     from pyevm_agents.client.chain_client import RemoteHeader
-    from pyevm_agents.client.event_log import WorkerLog
+    from pyevm_agents.client.worker_log import WorkerLog
     from pyevm_agents.oracle.messages import AgentRequest
     from pyevm_agents.oracle.oracle_client import OracleClient
     from pyevm_agents.oracle.store import WorkerStore

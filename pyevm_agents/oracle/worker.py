@@ -22,7 +22,7 @@ from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
-from pyevm_agents.client.transactions import (
+from pyevm_agents.client.transaction_manager import (
     FINAL_BLOCKS,
     PlannedTransaction,
     TransactionManager,
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.chain_client import RemoteHeader
-    from pyevm_agents.client.event_log import WorkerLog
+    from pyevm_agents.client.transaction_manager import FeeSettings
     from pyevm_agents.client.transaction_store import Slot
-    from pyevm_agents.client.transactions import FeeSettings
+    from pyevm_agents.client.worker_log import WorkerLog
     from pyevm_agents.oracle.messages import Answer, AnswerComputer, ComputedAnswer
     from pyevm_agents.oracle.oracle_client import ChallengeTerms, OracleClient, RequestState
     from pyevm_agents.oracle.store import StoredRequest, WorkerStore

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pyevm_agents.client.event_log import CountingLog
 from pyevm_agents.client.sqlite_store import StoreWriteError
+from pyevm_agents.client.worker_log import CountingLog
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from pyevm_agents.client.event_log import WorkerLog
+    from pyevm_agents.client.worker_log import WorkerLog
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

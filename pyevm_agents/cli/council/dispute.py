@@ -28,7 +28,7 @@ from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.worker import chain_id_option, max_fee_option, poll_option
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
-from pyevm_agents.client.transactions import add_gas_margin, quote_fees
+from pyevm_agents.client.transaction_manager import add_gas_margin, quote_fees
 from pyevm_agents.council.disputes import (
     DisputeCase,
     Disputer,

@@ -25,7 +25,7 @@ from pyevm_agents.cli.options.worker import (
     poll_option,
     run_until_signal,
 )
-from pyevm_agents.client.transactions import GWEI, FeeSettings
+from pyevm_agents.client.transaction_manager import GWEI, FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits

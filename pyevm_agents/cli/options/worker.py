@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.client.transactions import FeeSettings
+from pyevm_agents.client.transaction_manager import FeeSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.workers.identity import StoreIdentity
 

@@ -29,7 +29,7 @@ from pyevm_agents.cli.options.worker import (
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.client.head_subscription import HeadSubscription
-from pyevm_agents.client.transactions import GWEI, FeeSettings
+from pyevm_agents.client.transaction_manager import GWEI, FeeSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_keys.datatypes import PrivateKey
 
-from pyevm_agents.client.transactions import FeeSettings
+from pyevm_agents.client.transaction_manager import FeeSettings
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.store import WorkerStore

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.json_rpc import Request
-    from pyevm_agents.client.transactions import FeeSettings
+    from pyevm_agents.client.transaction_manager import FeeSettings
     from pyevm_agents.oracle.messages import AgentRequest, AnswerComputer
     from tests.pyevm_agents.oracle.oracle_chain import OracleChain
 

@@ -8,7 +8,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from pyevm_agents.client.event_log import EVENTS, CountingLog
+from pyevm_agents.client.worker_log import EVENTS, CountingLog
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.workers.metrics_server import MetricsServer
 from tests.deadlines import HANG_SECONDS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.client.transactions import (
+from pyevm_agents.client.transaction_manager import (
     GWEI,
     MISSING_TICKS,
     FeeSettings,

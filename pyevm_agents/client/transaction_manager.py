@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.chain_client import ChainClient, RemoteHeader
-    from pyevm_agents.client.event_log import WorkerLog
     from pyevm_agents.client.transaction_store import TransactionStore
+    from pyevm_agents.client.worker_log import WorkerLog
 
 GWEI = 10**9
 
