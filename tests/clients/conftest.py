@@ -28,7 +28,7 @@ SCRIPT_SECONDS = 240
 ON_BOTH = pytest.mark.parametrize(
     "node_of_worker", ["own", pytest.param("fork", marks=pytest.mark.slow)], indirect=True
 )
-"""Tests of a client run on a chain of its own, and on a fork of an anvil's first block."""
+"""The tests of one client run on a chain of its own, and on a fork of an anvil's first block."""
 
 
 @pytest.fixture(scope="session")

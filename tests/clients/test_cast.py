@@ -72,11 +72,9 @@ class Wallet:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["scripted", "model"])
-def test_an_agent_is_deployed_run_and_traced(cast: Foundry, model: str) -> None:
+def test_an_agent_is_deployed_run_and_traced(cast: Foundry) -> None:
     wallet = Wallet(cast)
-    if model == "scripted":
-        cast("rpc", "agent_setScript", json.dumps(SCRIPT))
+    cast("rpc", "agent_setScript", json.dumps(SCRIPT))
     instruction = "Deposit 10 USDC into the pool"
     estimated = cast("estimate", "--from", FIRST, wallet.agent, INSTRUCT, instruction)
     foretold = json.loads(cast("call", "--from", FIRST, wallet.agent, INSTRUCT, instruction))
@@ -113,7 +111,7 @@ def test_an_agent_is_deployed_run_and_traced(cast: Foundry, model: str) -> None:
                 "call", "--json", wallet.pool, balance, wallet.account, wallet.usdc
             )[0],
         },
-        model,
+        "scripted",
     )
 
 

@@ -1,4 +1,4 @@
-"""ethers 6 over HTTP and WebSocket."""
+"""ethers 6 over HTTP and WebSocket: the client that also runs on a fork and on the real model."""
 
 from __future__ import annotations
 

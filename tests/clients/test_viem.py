@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.conftest import ON_BOTH
 from tests.clients.stories import (
     require_agent_run,
     require_local_chain,
@@ -19,13 +18,10 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Any]
 
-pytestmark = ON_BOTH
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["scripted", "model"])
-def test_an_agent_is_deployed_run_and_traced(javascript: Run, model: str) -> None:
-    require_agent_run(javascript("viem", "agent.mjs", model), model)
+def test_an_agent_is_deployed_run_and_traced(javascript: Run) -> None:
+    require_agent_run(javascript("viem", "agent.mjs", "scripted"), "scripted")
 
 
 @pytest.mark.slow

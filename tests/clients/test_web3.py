@@ -17,7 +17,7 @@ from eth_utils import (
 from eth_utils.abi import get_abi_input_types
 
 from pyevm_agents.scenarios.wallet import BASE_PROMPT
-from tests.clients.conftest import ARTIFACTS, ON_BOTH
+from tests.clients.conftest import ARTIFACTS
 from tests.clients.stories import (
     FIRST,
     SCRIPT,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 web3 = pytest.importorskip("web3")
 exceptions = pytest.importorskip("web3.exceptions")
-
-pytestmark = ON_BOTH
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 STRANGER = "0x00000000000000000000000000000000000faCe1"
@@ -93,12 +91,10 @@ def client(node: RunningNode) -> Client:
     return Client(node.url)
 
 
-@pytest.mark.parametrize("model", ["scripted", "model"])
-def test_an_agent_is_deployed_run_and_traced(client: Client, model: str) -> None:
+def test_an_agent_is_deployed_run_and_traced(client: Client) -> None:
     wallet = client.deploy_wallet()
     agent, pool, usdc = wallet["agent"], wallet["pool"], wallet["usdc"]
-    if model == "scripted":
-        client.request("agent_setScript", SCRIPT)
+    client.request("agent_setScript", SCRIPT)
     instruct = agent.functions.instruct(INSTRUCTION)
     estimated, foretold = instruct.estimate_gas(), instruct.call()
     receipt = client.wait(instruct.transact({"gas": estimated}))
@@ -121,7 +117,7 @@ def test_an_agent_is_deployed_run_and_traced(client: Client, model: str) -> None
             "traceGas": trace["gas"]["used"],
             "inPool": pool.functions.balanceOf(wallet["account"].address, usdc.address).call(),
         },
-        model,
+        "scripted",
     )
 
 
