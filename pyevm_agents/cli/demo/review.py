@@ -56,7 +56,7 @@ class DemoReview:
         moves = serialize_moves(trial)
         found = WalletReview(
             seconds=seconds,
-            differences=tuple(each["text"] for each in moves["differences"]),
+            differences=tuple(each["text"] for each in moves["differences"] or ()),
             details={"review": moves},
         )
         if trial.reason is not None:
