@@ -7,8 +7,8 @@ limits.py          which requests to take
 answers.py         where answers come from
 deployed_agents.py answers of agents that are contracts
 verdicts.py        where a judge's verdicts come from
-decisions.py       what is due for a request: pure functions
+decisions.py       the due acts for a request: pure functions
 council_worker.py  the loop: reads, computes, keeps, sends
 participants.py    info agent, judge and keeper
-disputes.py        what a dispute costs and can bring, and who makes one
+disputes.py        costs and gains of a dispute, and the participant that makes one
 """

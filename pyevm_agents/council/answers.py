@@ -34,7 +34,7 @@ SHOWN_CHARACTERS = 300
 
 
 class NoAnswerError(AgentsError):
-    """There is no answer now; it is tried again."""
+    """There is no answer now; the next round tries again."""
 
 
 class AnswerSource(Protocol):
@@ -46,7 +46,7 @@ class AnswerSource(Protocol):
 
 
 class FixedAnswer:
-    """The same answer to whatever is asked. Implements `AnswerSource`."""
+    """The same answer to every question. Implements `AnswerSource`."""
 
     def __init__(self, text: str) -> None:
         """Raises: ConfigError: the answer is empty or too long."""
@@ -57,7 +57,7 @@ class FixedAnswer:
             )
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return the answer. Raises: NoAnswerError: it is none of the request's options."""
+        """Return the answer. Raises: NoAnswerError: none of the request's options."""
         return fit_options(request, self._answer, exact=True)
 
 
@@ -65,23 +65,23 @@ class CommandAnswer:
     """A program that reads the request as JSON and writes the answer."""
 
     def __init__(self, words: Sequence[str], timeout_seconds: float) -> None:
-        """Input: the program with its arguments; after how long it is ended."""
+        """Input: the program with arguments; the time limit."""
         self._words, self._timeout = words, timeout_seconds
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return what the program writes, without the end of its line. Raises: NoAnswerError."""
+        """Return the program's output, without the end of the line. Raises: NoAnswerError."""
         output = run_command(self._words, describe_request(request), self._timeout)
         answer = output.removesuffix(b"\n").removesuffix(b"\r")
         return fit_options(request, answer, exact=True)
 
 
 class AskedModel:
-    """A model that is asked on a fork of the chain at its head."""
+    """A model that answers on a fork of the chain at the head."""
 
     def __init__(
         self, client: CouncilClient, computer: AnswerComputer, model: str, base_prompt: str
     ) -> None:
-        """Input: the chain; computes answers; the model's name; what it is told first."""
+        """Input: the chain; computes answers; the model's name; the first part of its prompts."""
         self._client, self._computer = client, computer
         self._model, self._base_prompt = model, base_prompt
 
@@ -95,9 +95,10 @@ class AskedModel:
     ) -> str:
         """Return the model's answer.
 
-        Input:  what it is asked; what it is told first, by default as for all questions; answers
-                that count also where they begin like one that is not done, such as `Failed`.
-        Raises: NoAnswerError: it refuses, or the answer is not done. AgentsError: it failed.
+        Input:  the question; the first part of the prompt, by default that of all questions;
+            answers that count although beginning like one that is not done, such as `Failed`.
+        Raises: NoAnswerError: a refusal, or an answer that is not done. AgentsError: the model
+            failed.
         """
         head = self._client.read_head()
         arguments = load_artifact("IERCAgentExecutor").encode_call(
@@ -137,16 +138,16 @@ class ModelAnswer:
         self._model = model
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return the model's answer; of a discrete query, the option that it names."""
+        """Return the model's answer; of a discrete query, the named option."""
         said = self._model.ask(request, request.full_question, options=request.options)
         return fit_options(request, said.strip().encode(), exact=False)
 
 
 def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes:
-    """Return an answer as the oracle takes it; of a discrete query, the option that it is.
+    """Return an answer in the oracle's form; of a discrete query, the option.
 
     Input:  exact: whether case, blanks and a full stop count.
-    Raises: NoAnswerError: it is empty, too long, or no option.
+    Raises: NoAnswerError: empty, too long, or no option.
     """
     if not 1 <= len(answer) <= MAX_ANSWER_BYTES:
         raise NoAnswerError(f"answer of {len(answer):,} bytes: must be 1 to {MAX_ANSWER_BYTES:,}")
@@ -160,7 +161,7 @@ def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes
 
 
 def find_option(options: Sequence[str], answer: bytes, *, exact: bool = False) -> bytes | None:
-    """Return the option that an answer is; None if it is none.
+    """Return the option that equals an answer; None without one.
 
     Input:  exact: whether case, blanks and a full stop count.
     """
@@ -171,7 +172,7 @@ def find_option(options: Sequence[str], answer: bytes, *, exact: bool = False) -
 
 
 def fold(text: bytes) -> bytes:
-    """Return an answer in lower case, without blanks and quotes around it and its full stop.
+    """Return an answer in lower case, without blanks and quotes around, and without the full stop.
 
     Source: `CouncilText.fold`.
     """
@@ -180,9 +181,9 @@ def fold(text: bytes) -> bytes:
 
 
 def run_command(words: Sequence[str], form: object, timeout_seconds: float) -> bytes:
-    """Return what a program writes that reads JSON.
+    """Return the output of a program that reads JSON.
 
-    Raises: NoAnswerError: it can't be started, fails, takes too long, or writes too much.
+    Raises: NoAnswerError: the program can't be started, fails, takes too long, or writes too much.
     """
     name = words[0]
     try:

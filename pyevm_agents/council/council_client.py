@@ -54,7 +54,7 @@ class CouncilClient(ChainClient):
     def require_council(self) -> None:
         """Check that the address has a council's oracle.
 
-        Raises: ConfigError: it has no code, or that of another contract.
+        Raises: ConfigError: no code, or that of another contract.
         """
         require_code(self, self.oracle)
         contract = RemoteContract(self, CONTRACT, self.oracle)
@@ -95,7 +95,7 @@ class CouncilClient(ChainClient):
         return terms
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a view of the oracle at the last block; return its result.
+        """Call a view of the oracle at the last block; return the result.
 
         Raises: RejectedCallError. RemoteFault: there is no oracle any more.
         """
@@ -112,13 +112,13 @@ class CouncilClient(ChainClient):
     def read_views(
         self, request_ids: Sequence[int], block: int | str = "latest"
     ) -> list[RequestView]:
-        """Return requests as they are after a block, in few round trips."""
+        """Return the views of requests after a block, in few round trips."""
         calls = [_build_call(name, each) for each in request_ids for name in VIEWS]
         values = iter(self._read_all(calls, block))
         return [_build_view(each, [next(values) for _ in VIEWS]) for each in request_ids]
 
     def find_view(self, request_id: int, block: int | str) -> RequestView | None:
-        """Return a request after a block; None if there was none, or the node can't say."""
+        """Return a request after a block; None if there was none, or the node has no such state."""
         try:
             [view] = self.read_views([request_id], block)
         except (RemoteError, RemoteFault):
@@ -131,19 +131,19 @@ class CouncilClient(ChainClient):
         return int(count)
 
     def read_claimable(self, account: bytes, tokens: Sequence[bytes]) -> list[int]:
-        """Return what an account may withdraw of tokens now; zeros are the native asset."""
+        """Return an account's claims of tokens, to withdraw now; zeros are the native asset."""
         name = to_checksum_address(account)
         calls = [("claimable", (to_checksum_address(each), name)) for each in tokens]
         return [int(each) for each in self._read_all(calls, "latest")]
 
     def read_outcome(self, request_id: int, account: bytes) -> int:
-        """Return what became of a participant: a place in `OUTCOMES`."""
+        """Return the outcome of a participant: a place in `OUTCOMES`."""
         return int(self.read("outcomeOf", request_id, to_checksum_address(account)))
 
     def find_event(self, name: str, request_id: int) -> tuple[Any, ...] | None:
         """Return the arguments of an event's last log for a request, without its number.
 
-        It returns None without a log, and where the node does not search logs.
+        Output: None without a log, and where the node does not search logs.
         Raises: RemoteFault: the node does not answer.
         """
         try:
@@ -157,7 +157,7 @@ class CouncilClient(ChainClient):
     def read_raw_header(self, number: int) -> bytes | None:
         """Return the RLP of a block's header; None if there is no such block.
 
-        Raises: RemoteFault: its fields do not have its hash.
+        Raises: RemoteFault: the fields do not have the block's hash.
         """
         block: Any = self.request("eth_getBlockByNumber", [hex(number), False])
         if block is None:

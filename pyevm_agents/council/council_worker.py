@@ -1,8 +1,8 @@
 """The loop of a participant: reads the council's requests, computes, keeps, sends.
 
-An answer with its nonce, or a verdict, is in the store before the transaction that needs it is
-signed, and a signed transaction before it is sent. So a participant that was killed goes on where
-it was, and one whose transactions a reorganisation removed sends the same again.
+An answer with its nonce, or a verdict, is in the store before the transaction is signed, and a
+signed transaction before sending. So a participant that was killed goes on from there, and one
+whose transactions a reorganisation removed sends the same again.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class CouncilSettings:
 
 
 class CouncilWorker(RoundLoop):
-    """A participant of one council's oracle, with one key. Subclasses say what is due."""
+    """A participant of one council's oracle, with one key. Subclasses decide on acts."""
 
     role = ""
 
@@ -119,7 +119,7 @@ class CouncilWorker(RoundLoop):
     ) -> None:
         """Start nothing yet.
 
-        Input: the oracle; the store; the participant's key; its chain; which requests to take; when
+        Input: the oracle; the store; the participant's key; the chain; which requests to take; when
                to act; bounds of fees; where events go.
         """
         self._client, self._store, self._chain_id = client, store, chain_id
@@ -151,25 +151,25 @@ class CouncilWorker(RoundLoop):
     # -- what subclasses say -- #
 
     def decide(self, view: RequestView) -> Act:
-        """Return what is due for a request."""
+        """Return the act that is due for a request."""
         raise NotImplementedError
 
     def compute(self, view: RequestView) -> SaltedAnswer | Verdict:
-        """Compute what a request waits for. In another thread."""
+        """Compute the answer or verdict for a request. In another thread."""
         raise NotImplementedError
 
     def keep(self, view: RequestView, result: SaltedAnswer | Verdict) -> None:
-        """Keep what was computed."""
+        """Keep the computed answer or verdict."""
         raise NotImplementedError
 
     def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
-        """Return whether what an act relies on was there some blocks ago."""
+        """Return whether the state that an act relies on was there some blocks ago."""
         raise NotImplementedError
 
     # -- rounds -- #
 
     def run_once(self) -> None:
-        """Do rounds until nothing is left to do without anybody else, or `stop`.
+        """Do rounds until nothing is left to do without others, or `stop`.
 
         Raises: AgentsError: the node failed.
         """
@@ -183,7 +183,7 @@ class CouncilWorker(RoundLoop):
         self.log.write("stopped")
 
     def do_round(self) -> None:
-        """Read the chain, and do what is due. Raises: AgentsError: the next round goes on."""
+        """Read the chain, and do the due acts. Raises: AgentsError: the next round goes on."""
         head = self._client.read_head()
         if self._head is None or self._is_stale or head.hash != self._head.hash:
             self._read_views(head)
@@ -256,7 +256,7 @@ class CouncilWorker(RoundLoop):
         )
 
     def _look(self, view: RequestView) -> RequestView:
-        """Return a request as the oracle will see it now."""
+        """Return a request as the oracle will judge now."""
         return pass_time(view, self._now, self._terms)
 
     # -- acts -- #
@@ -320,7 +320,7 @@ class CouncilWorker(RoundLoop):
         return older is not None and older.key == view.key and self.is_confirmed(act, view, older)
 
     def _say(self, topic: object, value: object, event: str, /, **fields: object) -> None:
-        """Write an event once, until its value changes."""
+        """Write an event once, until the value changes."""
         if self._said.get(topic) != value:
             self._said[topic] = value
             self.log.write(event, **fields)
@@ -352,7 +352,7 @@ class CouncilWorker(RoundLoop):
             )
 
     def read_outcome(self, view: RequestView) -> str:
-        """Return what became of the participant: one of `OUTCOMES`."""
+        """Return the participant's outcome: one of `OUTCOMES`."""
         return OUTCOMES[self._client.read_outcome(view.request.request_id, self.address)]
 
     # -- computing -- #
@@ -393,7 +393,7 @@ class CouncilWorker(RoundLoop):
     def _submit(
         self, head: RemoteHeader, act: Act, key: tuple[bytes, bytes], data: bytes, value: int
     ) -> None:
-        """Simulate a call of the oracle, and send it if it succeeds."""
+        """Simulate a call of the oracle, and send the call on success."""
         is_waiting = self._has_slot(key, act) or not self.transactions.has_room
         if is_waiting and not self._settings.is_dry:
             return
@@ -434,13 +434,13 @@ class CouncilWorker(RoundLoop):
         self.transactions.send(planned, head, partial(self._is_due, act, key))
 
     def _reject(self, act: Act, key: tuple[bytes, bytes], reason: str) -> None:
-        """Say why an act is not sent, and try it again later."""
+        """Report why an act is not sent, and try again later."""
         self._delays.postpone(key)
         topic = ("rejected", *key)
         self._say(topic, reason, "rejected", kind=act.value, request=key, reason=reason)
 
     def _find_lack(self, value: int, gas_cost: int) -> str | None:
-        """Return what the account lacks to pay for a transaction, in wei; None: nothing."""
+        """Return the wei that the account lacks for a transaction; None: nothing."""
         balance = self._client.read_balance(self.address)
         if balance >= value + gas_cost:
             return None
@@ -463,7 +463,7 @@ class CouncilWorker(RoundLoop):
         return reverts >= MAX_REVERTS or any(not slot.is_mined for slot in slots)
 
     def _is_due(self, act: Act, key: tuple[bytes, bytes]) -> bool:
-        """Return whether an act is still due, by what the chain says now."""
+        """Return whether an act is still due, by the chain's state now."""
         if act is Act.WITHDRAW:
             return True
         view = self._client.find_view(int.from_bytes(key[0]), "latest")
@@ -483,7 +483,7 @@ class CouncilWorker(RoundLoop):
     # -- money -- #
 
     def _withdraw(self, head: RemoteHeader) -> None:
-        """Take what the account may withdraw in wei and in the tokens of its requests."""
+        """Withdraw the account's claims in wei and in the tokens of its requests."""
         for view in self._views.values():
             if self.address in {*view.commits, *view.judges}:
                 self._own_tokens.add(view.request.reward_token)

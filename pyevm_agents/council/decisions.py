@@ -1,7 +1,7 @@
-"""What is due for a request, by its phase and the time: for an info agent, a judge, a watcher.
+"""Due acts for a request, by phase and time: for an info agent, a judge, a watcher.
 
-Pure functions, so that each rule can be tested alone. What anybody may do, such as `advance`, the
-participants of a request do in turns, so that they don't pay for each other's failed transactions.
+Pure functions, so that each rule can be tested alone. Acts open to all, such as `advance`, are done
+by the participants of a request in turns, so that none pays for a failed transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Act(Enum):
-    """What is due. Values that are functions of the oracle have their names."""
+    """An act that is due. Values that are functions of the oracle have the functions' names."""
 
     WAIT = "wait"
     DONE = "done"
@@ -45,7 +45,7 @@ class Act(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """Who asks what is due, when."""
+    """The account that acts, and the time."""
 
     account: bytes
     now: int
@@ -60,7 +60,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What the store has for a request."""
+    """The store's entries for a request."""
 
     has_answer: bool = False
     knows_commitment: bool = False
@@ -70,7 +70,7 @@ class Kept:
 
 
 def pass_time(view: RequestView, now: int, terms: CouncilTerms) -> RequestView:
-    """Return a request as the oracle will see it at a time later than its block's."""
+    """Return a request as the oracle will judge at a time later than the block's."""
     if now <= view.ends_at:
         return view
     if view.phase is RequestPhase.COMMIT and view.commits:
@@ -80,12 +80,12 @@ def pass_time(view: RequestView, now: int, terms: CouncilTerms) -> RequestView:
 
 
 def is_overdue(view: RequestView, now: int) -> bool:
-    """Return whether a phase's time is over, so that anybody may call `advance`."""
+    """Return whether a phase's time is over, so that any account may call `advance`."""
     return RequestPhase.NONE < view.phase < RequestPhase.RESOLVED and now > view.ends_at
 
 
 def decide_agent(view: RequestView, stand: Stand, kept: Kept) -> Act:
-    """Return what is due for an info agent."""
+    """Return the act that is due for an info agent."""
     if view.phase.has_ended:
         return Act.DONE
     if stand.account not in view.commits:
@@ -109,7 +109,7 @@ def _decide_joining(view: RequestView, stand: Stand, kept: Kept) -> Act:
 
 
 def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes: bool) -> Act:
-    """Return what is due for a judge or a candidate."""
+    """Return the act that is due for a judge or a candidate."""
     if view.phase.has_ended:
         return Act.DONE
     is_open = view.phase in {RequestPhase.COMMIT, RequestPhase.REVEAL} or (
@@ -131,7 +131,7 @@ def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes:
 
 
 def decide_disputer(view: RequestView, stand: Stand) -> Act:
-    """Return what is due for who disputes the answer of this request."""
+    """Return the act that is due for the account that disputes the answer of this request."""
     if view.phase.has_ended:
         return Act.DONE
     if view.phase is RequestPhase.WINDOW:
@@ -140,7 +140,7 @@ def decide_disputer(view: RequestView, stand: Stand) -> Act:
 
 
 def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> Act:
-    """Return what anybody may do and is this account's turn.
+    """Return the act that is open to all and this account's turn.
 
     Input: last: whose turn is after those of judges and info agents.
     """
@@ -158,9 +158,9 @@ def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> A
 
 
 def _is_turn(view: RequestView, stand: Stand, since: int, last: bytes) -> bool:
-    """Return whether it is an account's turn: judges, candidates, info agents, then `last`.
+    """Return whether an account has the turn: judges, candidates, info agents, then `last`.
 
-    Who does not take part has no turn to wait for.
+    An account that does not take part has no turn to wait for.
     """
     order = [view.dispute_judge, view.judge, *view.dispute_candidates, *view.candidates]
     order = [each for each in dict.fromkeys([*order, *view.commits, last]) if any(each)]
@@ -170,7 +170,7 @@ def _is_turn(view: RequestView, stand: Stand, since: int, last: bytes) -> bool:
 
 
 def list_actors(view: RequestView, now: int, head: int) -> str:
-    """Return who can do what, in words."""
+    """Return the accounts that can act and the acts, in words."""
     if is_overdue(view, now):
         return "anybody: advance"
     left = view.request.agent_count - len(view.commits)

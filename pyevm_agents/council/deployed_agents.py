@@ -1,4 +1,4 @@
-"""Answers of an agent that is a contract: run on a fork of the chain, so that nobody learns them.
+"""Answers of an agent that is a contract: run on a fork of the chain, so that none is public.
 
 The agent's own prompt, tools and base of knowledge are those of the chain; the model is local.
 """
@@ -61,8 +61,8 @@ class AgentAnswer:
         Input:
             client, url: the chain.
             hosted: the models that run the agent, which the caller closes.
-            agent: its address.
-            caller: who runs it, as the agent sees it: some have an owner.
+            agent: the address.
+            caller: of the run, as seen by the agent: some agents have an owner.
             hardfork: the rules of the contracts; None for those of the block.
         """
         self._client, self._url, self._agent = client, url, agent
@@ -70,9 +70,9 @@ class AgentAnswer:
         self._executor = RequestExecutor(hosted)
 
     def require_agent(self) -> None:
-        """Check that the address has an agent, and that its model is here.
+        """Check that the address has an agent, and that the agent's model is here.
 
-        Raises: ConfigError: it has none, or another model or executor.
+        Raises: ConfigError: no agent, or another model or executor.
         """
         require_code(self._client, self._agent)
         contract = RemoteContract(self._client, CONTRACT, self._agent)
@@ -102,9 +102,9 @@ class AgentAnswer:
             )
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return what the agent answers; of a discrete query, the option that it names.
+        """Return the agent's answer; of a discrete query, the named option.
 
-        Raises: NoAnswerError: it reverts, or is not done. AgentsError: the node or the model
+        Raises: NoAnswerError: the agent reverts, or is not done. AgentsError: the node or the model
                 failed.
         """
         number = self._client.read_head().number
@@ -131,8 +131,8 @@ class AgentAnswer:
 def read_answer(result: CallResult, options: Sequence[str] = ()) -> str:
     """Return an agent's answer.
 
-    Input:  answers that count also where they begin like one that is not done, such as `Failed`.
-    Raises: NoAnswerError: it gives none, or is not done.
+    Input:  answers that count although beginning like one that is not done, such as `Failed`.
+    Raises: NoAnswerError: no answer, or not done.
     """
     if result.error is not None:
         undone = find_not_done(bytes(result.output))
@@ -151,7 +151,7 @@ def read_answer(result: CallResult, options: Sequence[str] = ()) -> str:
 
 
 def find_result(said: str) -> str:
-    """Return what an agent's tool found: of `Done. TOOL: RESULT` the result, else the whole text.
+    """Return the result of an agent's tool: RESULT of `Done. TOOL: RESULT`, else the whole text.
 
     Source: `CouncilText.resultOf`.
     """

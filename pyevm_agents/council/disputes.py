@@ -1,4 +1,4 @@
-"""What a dispute costs and can bring, whether one can be made, and who makes one."""
+"""Disputes of answers, with costs, gains and conditions, and the participant that disputes."""
 
 from __future__ import annotations
 
@@ -72,9 +72,10 @@ class DisputeCase:
 def open_case(
     client: CouncilClient, request_id: int, account: bytes, slots: Sequence[Slot]
 ) -> DisputeCase:
-    """Return what an account disputes.
+    """Return the case that an account disputes.
 
-    Input:  slots: the nonces in the account's store: one may be of a transaction that disputes it.
+    Input:  slots: the nonces in the account's store: one may be of a transaction that disputes the
+        case.
     Raises: ConfigError: there is no such request, or its answer can't be disputed by the account.
     """
     head = client.read_head()
@@ -121,7 +122,7 @@ def _explain(client: CouncilClient, view: RequestView, made: tuple[Any, ...] | N
 
 
 def require_reason(reason: str) -> str:
-    """Return a dispute's reason. Raises: ConfigError: it is empty, or longer than 4,096 bytes."""
+    """Return a dispute's reason. Raises: ConfigError: empty, or longer than 4,096 bytes."""
     size = len(reason.encode())
     if not 1 <= size <= MAX_REASON_BYTES:
         raise ConfigError(f"--reason of {size:,} bytes: must be 1 to {MAX_REASON_BYTES:,}")
@@ -129,7 +130,7 @@ def require_reason(reason: str) -> str:
 
 
 def require_bond(balance: int, account: bytes, bond: int, gas_cost: int) -> None:
-    """Check that an account can pay for a dispute. Raises: ConfigError: it can't."""
+    """Check that an account can pay for a dispute. Raises: ConfigError: too little."""
     if balance < bond + gas_cost:
         raise ConfigError(
             f"disputer {to_checksum_address(account)}: has {format_amount(balance)}, and needs "
@@ -146,13 +147,13 @@ class Disputer(CouncilWorker):
     def __init__(
         self, *arguments: object, case: DisputeCase, call: UnsignedCall, **values: object
     ) -> None:
-        """Input: the answer; the call that disputes it; the rest as `CouncilWorker`."""
+        """Input: the answer; the disputing call; the rest as `CouncilWorker`."""
         self._case, self._call = case, call
         super().__init__(*arguments, **values)  # type: ignore[arg-type] # as of the base class
         self._own_tokens.add(case.view.request.reward_token)
 
     def decide(self, view: RequestView) -> Act:
-        """Return what is due for a request."""
+        """Return the act that is due for a request."""
         if view.key != self._case.view.key:
             return Act.WAIT
         act = decide_disputer(view, self._stand())
@@ -179,7 +180,7 @@ class Disputer(CouncilWorker):
         return self._call.data, self._call.value_wei
 
     def do_round(self) -> None:
-        """Read the chain, do what is due, and stop when nothing is left to do."""
+        """Read the chain, do the due acts, and stop when nothing is left to do."""
         super().do_round()
         view = self._views.get(self._case.view.request.request_id)
         is_gone = view is None or self._is_other(view)
@@ -190,14 +191,14 @@ class Disputer(CouncilWorker):
             self.stop()
 
     def _is_other(self, view: RequestView) -> bool:
-        """Return whether a reorganisation has left another answer: the reason is not about it."""
+        """Return whether a reorganisation has left another answer, not the one of the reason."""
         case = self._case.view
         is_before = view.phase < RequestPhase.WINDOW
         is_other = view.phase is RequestPhase.WINDOW and view.answer != case.answer
         return view.key != case.key or is_before or is_other
 
     def read_outcome(self, view: RequestView) -> str:
-        """Return what became of the dispute: upheld, overturned or undecided; missed: none."""
+        """Return the outcome of the dispute: upheld, overturned or undecided; missed: none."""
         resolved = self._client.find_event("DisputeResolved", view.request.request_id)
         if resolved is not None and resolved[0]:
             return "overturned"

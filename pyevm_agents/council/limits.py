@@ -1,4 +1,4 @@
-"""Which requests a participant takes: bounds on money, and what it declares to be able to do."""
+"""Which requests a participant takes: bounds on money, and declared capabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RequestLimits:
     """The requests that are taken; none: all."""
 
     def explain_refusal(self, request: CouncilRequest) -> str | None:
-        """Return why a request is not taken; None if it is."""
+        """Return why a request is not taken; None for a taken one."""
         if self.request_ids and request.request_id not in self.request_ids:
             return "not one of --request"
         if request.bond > self.max_bond:

@@ -1,4 +1,4 @@
-"""What a council's oracle and its participants tell each other, as Python values.
+"""Messages between a council's oracle and its participants, as Python values.
 
 The names and meanings are those of contracts/council/ICouncil.sol and IAgentCouncilOracle.sol.
 """
@@ -58,7 +58,7 @@ OUTCOMES = ("none", "right", "wrong", "withheld", "upheld", "overturned", "absen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilTerms:
-    """What participants need of the oracle's `Terms`, in seconds."""
+    """The members of the oracle's `Terms` for participants, in seconds."""
 
     reveal_time: int
     draw_time: int
@@ -67,7 +67,7 @@ class CouncilTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeTerms:
-    """What a disputer needs of the oracle's `Terms`. Parts are in hundredths of a percent."""
+    """The members of the oracle's `Terms` for a disputer. Parts are in hundredths of a percent."""
 
     window: int
     """Seconds in which an answer can be disputed; zero: never."""
@@ -87,7 +87,7 @@ class DisputeTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilRequest:
-    """A question with its terms."""
+    """A question with the terms."""
 
     request_id: int
     requester: bytes
@@ -126,11 +126,11 @@ class CouncilRequest:
 
     @property
     def full_question(self) -> str:
-        """The question with its specifications."""
+        """The question with the specifications."""
         return f"{self.query} ({self.specifications})" if self.specifications else self.query
 
     def compute_hash(self) -> bytes:
-        """Return what tells the request from another one of its number after a reorganisation."""
+        """Return a hash that tells a request from one of the same number after a reorganisation."""
         types = ["address", "uint256", "address", "uint256", "uint256", "uint256"]
         types += ["string", "string", "string[]", "string[]"]
         values = (self.requester, self.reward, self.reward_token, self.bond, self.agent_count)
@@ -140,7 +140,7 @@ class CouncilRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestView:
-    """A request as the chain has it after a block."""
+    """A request as on the chain after a block."""
 
     request: CouncilRequest
     phase: RequestPhase
@@ -163,29 +163,29 @@ class RequestView:
 
     @property
     def key(self) -> tuple[bytes, bytes]:
-        """The request's number in 32 bytes, and the hash of what it asks."""
+        """The request's number in 32 bytes, and the hash of its contents."""
         return self.request.request_id.to_bytes(32), self.request.compute_hash()
 
     @property
     def current_judge(self) -> bytes:
-        """The judge of the request, or of its dispute."""
+        """The judge of the request, or of the dispute."""
         return self.dispute_judge if self.phase.is_of_dispute else self.judge
 
     @property
     def judges(self) -> frozenset[bytes]:
-        """Judges and candidates of the request and of its dispute."""
+        """Judges and candidates of the request and of the dispute."""
         drawn = {self.judge, self.dispute_judge} - {NOBODY}
         return frozenset({*self.candidates, *self.dispute_candidates, *drawn})
 
     @property
     def current_candidates(self) -> tuple[bytes, ...]:
-        """The candidates for the judge of the request, or of its dispute."""
+        """The candidates for the judge of the request, or of the dispute."""
         return self.dispute_candidates if self.phase.is_of_dispute else self.candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaltedAnswer:
-    """An answer with the nonce that hides it, as it is kept until it is revealed."""
+    """An answer with the hiding nonce, as kept until the reveal."""
 
     answer: bytes
     nonce: int
@@ -196,7 +196,7 @@ class SaltedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge decides."""
+    """A judge's decision."""
 
     answer: bytes
     winners: tuple[bytes, ...]
@@ -210,14 +210,14 @@ def compute_commitment(  # noqa: PLR0913 - what the contract hashes
 ) -> bytes:
     """Return the commitment of an agent to an answer, as `commitmentOf` computes it.
 
-    It is computed here: a node that is asked learns the answer.
+    Computed here: a call would reveal the answer to the node.
     """
     types = ["uint256", "address", "uint256", "address", "bytes", "uint256"]
     return bytes(keccak(encode(types, [chain_id, oracle, request_id, agent, answer, nonce])))
 
 
 def describe_request(request: CouncilRequest) -> dict[str, object]:
-    """Return a request in JSON, as commands that answer get it. Amounts are decimal strings."""
+    """Return a request in JSON, the input of commands that answer. Amounts are decimal strings."""
     return {
         "requestId": request.request_id,
         "requester": to_checksum_address(request.requester),

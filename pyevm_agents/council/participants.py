@@ -1,4 +1,4 @@
-"""What is due for an info agent, a judge and a keeper, and what they compute and keep."""
+"""An info agent, a judge and a keeper: due acts, and computed and kept values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Participant(CouncilWorker):
         super().__init__(*arguments, **values)  # type: ignore[arg-type] # as of the base class
 
     def decide(self, view: RequestView) -> Act:
-        """Return what is due for a request."""
+        """Return the act that is due for a request."""
         own = view.commits.get(self.address)
         number = view.key[0]
         kept = Kept(
@@ -61,7 +61,7 @@ class Participant(CouncilWorker):
         return Act.WAIT if is_strange and act in {*MISSED, Act.DONE} else act
 
     def compute(self, view: RequestView) -> SaltedAnswer:
-        """Compute an answer, and hide it with a random nonce."""
+        """Compute an answer, and hide the answer with a random nonce."""
         answer, nonce = self._source.answer(view.request), secrets.randbits(NONCE_BITS)
         commitment = compute_commitment(
             chain_id=self._chain_id,
@@ -74,7 +74,7 @@ class Participant(CouncilWorker):
         return SaltedAnswer(answer=answer, nonce=nonce, commitment=commitment)
 
     def keep(self, view: RequestView, result: SaltedAnswer | Verdict) -> None:
-        """Keep an answer before it is committed."""
+        """Keep an answer before the commitment."""
         assert isinstance(result, SaltedAnswer)  # noqa: S101 - as computed
         kept = self._store.add_answer(view.key, result)
         answer = kept.answer.decode(errors="replace")
@@ -114,7 +114,7 @@ class Judge(CouncilWorker):
         super().__init__(*arguments, **values)  # type: ignore[arg-type] # as of the base class
 
     def decide(self, view: RequestView) -> Act:
-        """Return what is due for a request."""
+        """Return the act that is due for a request."""
         kept = Kept(has_verdict=self._find_verdict(view) is not None)
         act = decide_judge(view, self._stand(), kept, takes_disputes=self._settings.takes_disputes)
         is_ours = self.address in view.judges
@@ -126,7 +126,7 @@ class Judge(CouncilWorker):
         return self._source.judge(view)
 
     def keep(self, view: RequestView, result: SaltedAnswer | Verdict) -> None:
-        """Keep a verdict before it is handed in."""
+        """Keep a verdict before the transaction."""
         assert isinstance(result, Verdict)  # noqa: S101 - as computed
         self._store.add_verdict(view.key[0], hash_case(view), result)
         self.log.write(
@@ -183,7 +183,7 @@ class Keeper(CouncilWorker):
     role = "keeper"
 
     def decide(self, view: RequestView) -> Act:
-        """Return what is due for a request."""
+        """Return the act that is due for a request."""
         is_taken = self._limits.explain_refusal(view.request) is None
         return decide_common(view, self._stand()) if is_taken else Act.WAIT
 

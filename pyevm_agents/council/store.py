@@ -1,7 +1,7 @@
-"""What a participant keeps on disk: answers with their nonces, verdicts, signed transactions.
+"""Store of a participant on disk: answers with nonces, verdicts, signed transactions.
 
-An answer is kept before its commitment is signed, and is never replaced: after a kill the same one
-is committed and revealed. The file can be read by its owner alone.
+An answer is kept before the commitment is signed, and is never replaced: after a kill the same one
+is committed and revealed. The file can be read by the owner alone.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class CouncilStore(TransactionStore):
         """Open or create the file.
 
         Raises:
-            StoreInUseError: another process has it open.
-            ConfigError: it belongs to something else, or is not a store.
+            StoreInUseError: another process has the file open.
+            ConfigError: of something else, or not a store.
         """
         super().__init__(path, identity.list_values(FORMAT, "council", "account"), SCHEMA)
 
@@ -64,11 +64,11 @@ class CouncilStore(TransactionStore):
         return kept
 
     def get_answer(self, key: Key) -> SaltedAnswer | None:
-        """Return the answer to a request; None if there is none yet."""
+        """Return the answer to a request; None before the first."""
         return self._find("request_id = ? AND question = ?", *key)
 
     def find_commitment(self, request_id: bytes, commitment: bytes) -> SaltedAnswer | None:
-        """Return the answer behind a commitment, to whatever the request asked."""
+        """Return the answer behind a commitment, to any question of the request."""
         return self._find("request_id = ? AND commitment = ?", request_id, commitment)
 
     def _find(self, condition: str, *values: bytes) -> SaltedAnswer | None:
@@ -84,7 +84,7 @@ class CouncilStore(TransactionStore):
     # -- verdicts -- #
 
     def add_verdict(self, request_id: bytes, case_hash: bytes, verdict: Verdict) -> None:
-        """Keep a verdict. Input: the hash of what was judged."""
+        """Keep a verdict. Input: the hash of the judged case."""
         with self.commit():
             self._connection.execute(
                 "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, ?)",
@@ -96,7 +96,7 @@ class CouncilStore(TransactionStore):
             )
 
     def get_verdict(self, request_id: bytes, case_hash: bytes) -> Verdict | None:
-        """Return the verdict on a case; None if there is none yet."""
+        """Return the verdict on a case; None before the first."""
         row = self._connection.execute(
             "SELECT answer, winners, reasoning FROM verdicts "
             "WHERE request_id = ? AND case_hash = ?",

@@ -42,11 +42,11 @@ class CommandVerdict:
     """A program that reads request and answers as JSON and writes a verdict. A `VerdictSource`."""
 
     def __init__(self, words: Sequence[str], timeout_seconds: float) -> None:
-        """Input: the program with its arguments; after how long it is ended."""
+        """Input: the program with arguments; the time limit."""
         self._words, self._timeout = words, timeout_seconds
 
     def judge(self, view: RequestView) -> Verdict:
-        """Return the program's verdict. Raises: NoAnswerError: it gives no form, or a wrong one."""
+        """Return the program's verdict. Raises: NoAnswerError: no form, or a wrong one."""
         output = run_command(self._words, describe_case(view), self._timeout)
         try:
             form = json.loads(output)
@@ -58,15 +58,16 @@ class CommandVerdict:
 class ModelVerdict:
     """A model's verdicts, by the prompt and the rules of `CouncilJudge`. A `VerdictSource`.
 
-    A model that names no answer is asked the question itself: those are right who say the same.
+    A model that names no answer gets the question itself: participants with the same answer are
+    right.
     """
 
     def __init__(self, model: AskedModel, name: str) -> None:
-        """Input: the model; its name, which its reasons state."""
+        """Input: the model; the name that the reasons state."""
         self._model, self._name = model, name
 
     def judge(self, view: RequestView) -> Verdict:
-        """Return the model's verdict. Raises: NoAnswerError: it names no answer."""
+        """Return the model's verdict. Raises: NoAnswerError: no answer is named."""
         said = self._model.ask(view.request, build_prompt(view)).strip()
         answers = list(view.reveals.items())
         named, final = _read_numbers(said, len(answers))
@@ -98,7 +99,7 @@ class ModelVerdict:
 
 
 def build_prompt(view: RequestView) -> str:
-    """Return what a model is asked: the question, and the answers of others as quotations."""
+    """Return a model's prompt: the question, and the answers of others as quotations."""
     shown = ", ".join(
         f"{number}. {_quote(answer)}" for number, answer in enumerate(view.reveals.values(), 1)
     )
@@ -110,7 +111,7 @@ def build_prompt(view: RequestView) -> str:
 
 
 def describe_case(view: RequestView) -> dict[str, object]:
-    """Return a request with its answers in JSON, as commands that judge get it."""
+    """Return a request with the answers in JSON, the input of commands that judge."""
     return {
         **describe_request(view.request),
         "isDispute": view.phase.is_of_dispute,
@@ -151,7 +152,7 @@ def read_verdict(form: Any, view: RequestView) -> Verdict:  # noqa: ANN401 - JSO
 
 
 def require_verdict(verdict: Verdict, view: RequestView) -> Verdict:
-    """Check a verdict by the oracle's rules. Raises: NoAnswerError: it would be refused."""
+    """Check a verdict by the oracle's rules. Raises: NoAnswerError: the oracle would refuse."""
     for name, size, limit in (
         ("answer", len(verdict.answer), MAX_ANSWER_BYTES),
         ("reasoning", len(verdict.reasoning), MAX_REASON_BYTES),
@@ -175,7 +176,7 @@ def _require_winners(verdict: Verdict, view: RequestView) -> None:
 
 
 def _require_voters(verdict: Verdict, view: RequestView) -> None:
-    """Check that the winners of a discrete query are all who voted for the answer."""
+    """Check that the winners of a discrete query are all voters for the answer."""
     if verdict.answer.decode(errors="replace") not in view.request.options:
         raise NoAnswerError(f"verdict: must be one of {', '.join(view.request.options)}")
     voters = {agent for agent, each in view.reveals.items() if each == verdict.answer}
@@ -184,7 +185,7 @@ def _require_voters(verdict: Verdict, view: RequestView) -> None:
 
 
 def hash_case(view: RequestView) -> bytes:
-    """Return the hash of what is judged: after a reorganisation it may be something else."""
+    """Return the hash of the judged case, which a reorganisation may change."""
     parts = [view.key[1], bytes([view.phase.is_of_dispute]), keccak(view.answer)]
     parts += [agent + keccak(answer) for agent, answer in view.reveals.items()]
     return bytes(keccak(b"".join(parts)))
@@ -218,7 +219,7 @@ def _find_same(view: RequestView, text: bytes) -> set[int]:
 
 
 def _quote(answer: bytes, limit: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Return an answer on one line between double quotes, of which it has none itself."""
+    """Return an answer on one line between double quotes, without double quotes inside."""
     try:
         text = answer.decode()
     except UnicodeDecodeError:

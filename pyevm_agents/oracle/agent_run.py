@@ -1,4 +1,4 @@
-"""A run of a CallbackAgent of either version as its chain has it: state, steps, result and cost."""
+"""A run of a CallbackAgent of either version as on the chain: state, steps, result and cost."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ class FollowedRun:
 
     @property
     def is_success(self) -> bool:
-        """Whether the run has an answer, and did what was asked."""
+        """Whether the run has an answer, and did the task."""
         return self.status == STATUSES[ANSWERED] and is_done(self.result)
 
     @property
     def is_not_done(self) -> bool:
-        """Whether the run has an answer, and did not do what was asked. Its steps stand."""
+        """Whether the run has an answer, and did not do the task. The steps stand."""
         has_answer = self.status in {STATUSES[ANSWERED], STATUSES[NOT_DONE]}
         return has_answer and not is_done(self.result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedRun:
-    """A run's start, and what it reserved."""
+    """A run's start, and the reserved amount."""
 
     agent: RemoteContract
     oracle: RemoteContract
@@ -158,7 +158,7 @@ def find_started_run(agent: RemoteContract, run_id: int, first_block: int) -> St
 
 
 def open_agents_oracle(agent: RemoteContract) -> RemoteContract:
-    """Return the oracle that an agent asks."""
+    """Return an agent's oracle."""
     return RemoteContract(agent.client, "AgentOracle", to_canonical_address(agent.read("oracle")))
 
 
@@ -173,14 +173,14 @@ def read_names(agent: RemoteContract) -> dict[str, str]:
 
 
 def read_refund(started: StartedRun, run: FollowedRun) -> int | None:
-    """Return what was left of a run's budget, in wei; None before its end."""
+    """Return the rest of a run's budget, in wei; None before the end."""
     first = started.block_number
     logs = started.oracle.find_logs("BudgetReleased", run.budget_id, first=first)
     return int(logs[-1].values[1]) if logs else None
 
 
 def find_awaited_tool(agent: RemoteContract, run_id: int, first_block: int) -> AwaitedTool | None:
-    """Return the tool that a run waits for; None if it never waited for one."""
+    """Return the tool that a run waits for; None if the run never waited."""
     logs = agent.find_logs("AgentAwaitsTool", run_id, first=first_block)
     if not logs:
         return None

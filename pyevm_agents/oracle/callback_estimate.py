@@ -1,6 +1,6 @@
-"""Estimates of callback gas: what each step of a run takes, before a request is sent.
+"""Estimates of callback gas: the use of each step of a run, before a request is sent.
 
-`callback_simulation` has the rules of what is exact, and what is an upper bound.
+`callback_simulation` has the rules: which values are exact, and which are upper bounds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TransactionGas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEstimate:
-    """One request of a run, its answer and its callback."""
+    """One request of a run, the answer and the callback."""
 
     request: AgentRequest
     answer: Answer
@@ -68,7 +68,7 @@ class StepEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackEstimate:
-    """A run to its end."""
+    """A run to the end."""
 
     steps: tuple[StepEstimate, ...]
     ask_gas: int | None = None
@@ -87,7 +87,7 @@ class CallbackEstimate:
 
     @property
     def is_not_done(self) -> bool:
-        """Whether the run ends with an answer that did not do what was asked."""
+        """Whether the run ends with an answer that did not do the task."""
         return self.status == STATUSES[NOT_DONE]
 
     @property
@@ -108,7 +108,7 @@ class CallbackEstimate:
 
     @property
     def total_wei(self) -> int:
-        """The fees, and the gas of the transaction that asks at the next block's base fee."""
+        """The fees, and the gas of the starting transaction at the next block's base fee."""
         return self.fee_wei + (self.ask_gas or 0) * self.base_fee_wei
 
 

@@ -1,25 +1,25 @@
-"""Simulation of runs on a fork, to their ends: how much gas their callbacks take.
+"""Simulation of runs on a fork, to the end: how much gas the callbacks take.
 
 The run is started, each request is answered by the model, and each answer is handed in as a worker
-would. The callback gas of a step is the least `callbackGasLimit` with which its callback does what
-it does with the most gas: the same calls, each with the same success, and the same logs. It is
-found by trying: with it the callback does so, with one gas less it does not.
+would. The callback gas of a step is the least `callbackGasLimit` with which the callback does the
+same as with the most gas: the same calls, each with the same success, and the same logs. The search
+tries limits: with the result the callback does the same, with one gas less not.
 
-What is exact, for an unchanged state:
+Exact, for an unchanged state:
 
-* Callback gas, where the callback reads nothing of the block or the transaction that carries it.
-  It is a function of state, request and answer, and the answer is a pure function of the model.
+* Callback gas, where the callback reads nothing of the block or of its transaction. The gas is a
+  function of state, request and answer, and the answer is a pure function of the model.
   Request IDs are known before: they are hashes of chain, oracle, client and the oracle's count of
-  requests. The oracle's own reads of the block's time and number are harmless: it puts them into a
-  hash and an event, whose gas does not depend on the value.
+  requests. The oracle's own reads of the block's time and number are harmless: both go into a hash
+  and an event, whose gas does not depend on the value.
 
-What is an upper bound:
+Upper bounds:
 
 * Callback gas, where a tool or the agent reads the block or the transaction: TIMESTAMP, NUMBER,
-  PREVRANDAO, BASEFEE, COINBASE, BLOCKHASH, GASLIMIT, BLOBBASEFEE, ORIGIN, GASPRICE. It is the most
-  of `ENVIRONMENTS`. A contract that does something else at another time may need more.
+  PREVRANDAO, BASEFEE, COINBASE, BLOCKHASH, GASLIMIT, BLOBBASEFEE, ORIGIN, GASPRICE. The estimate is
+  the most of `ENVIRONMENTS`. A contract that does something else at another time may need more.
 * Callback gas, where the callback calls or inspects the account that is the latest block's
-  coinbase, which is warm from the start (EIP-3651). It is counted as cold, and reported as
+  coinbase, which is warm from the start (EIP-3651). The account is counted as cold, and reported as
   COINBASE. The worker's account, which is warm as well, is counted as cold.
 * Gas of the answer transaction: the worker has been credited nothing yet, and every byte of ID,
   block, deadline and signature is counted as non-zero.
@@ -134,7 +134,7 @@ class NotCallbackAgentError(AgentsError):
 
 
 class UnestimableError(AgentsError):
-    """A run, or its oracle, can't be simulated."""
+    """A run, or the run's oracle, can't be simulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ ENVIRONMENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveredRun:
-    """A run that was executed to its end on the chain of an estimator."""
+    """A run that was executed to the end on the chain of an estimator."""
 
     agent: Address
     sender: Address
@@ -196,7 +196,7 @@ class DeliveredRun:
 
 
 class CallbackEstimator:
-    """Simulates runs on a chain of its own, which continues a block of another one."""
+    """Simulates runs on a separate chain, which continues a block of another one."""
 
     def __init__(
         self,
@@ -233,8 +233,8 @@ class CallbackEstimator:
 
         Input:
             agent: the CallbackAgent, 20 bytes.
-            prompt: what it is asked.
-            sender: who asks; None for the agent's owner.
+            prompt: of the run.
+            sender: of the transaction; None for the agent's owner.
 
         Raises:
             NotCallbackAgentError: there is no such agent.
@@ -275,9 +275,9 @@ class CallbackEstimator:
     def deliver_run(
         self, agent: bytes, prompt: str, *, sender: bytes | None = None
     ) -> DeliveredRun:
-        """Execute a run to its end, with the callback gas that the agent pays for.
+        """Execute a run to the end, with the callback gas that the agent pays for.
 
-        Input and errors are those of `estimate_run`. No gas is searched, so it takes less time.
+        Input and errors are those of `estimate_run`. No gas is searched, so this takes less time.
         """
         address, kind = Address(agent), "CallbackAgent"
         self._require_agent(address)
@@ -320,7 +320,7 @@ class CallbackEstimator:
     def estimate_request(self, request: AgentRequest, computed: ComputedAnswer) -> CallbackEstimate:
         """Estimate a run from a request on, which waits for its answer.
 
-        Input: the request; its answer.
+        Input: the request; the answer.
         Raises: see `estimate_run`.
         """
         waiting = self._read_hash(request)
@@ -334,7 +334,7 @@ class CallbackEstimator:
     def _estimate_all(
         self, requests: list[AgentRequest], first: ComputedAnswer | None = None
     ) -> tuple[StepEstimate, ...]:
-        """Answer requests, and those that follow from them."""
+        """Answer requests, and the requests that follow."""
         queue, steps = deque(requests), list[StepEstimate]()
         while queue:
             if len(steps) == MAX_STEPS:
@@ -403,7 +403,7 @@ class CallbackEstimator:
         self._chain.patch_state(add_ether)
 
     def _prepare_oracle(self, oracle: bytes) -> None:
-        """Register the estimate's worker with an oracle, with a stake where it needs one."""
+        """Register the estimate's worker with an oracle, with a stake where needed."""
         if oracle in self._ready_oracles:
             return
         address = Address(oracle)
@@ -514,7 +514,7 @@ class _Delivery:
         self._tried: dict[tuple[int, Environment], ComputationAPI] = {}
 
     def estimate(self) -> tuple[StepEstimate, MinedBlock | None]:
-        """Return the step's estimate, and the block of its callback; None if the callback fails."""
+        """Return the step's estimate, and the callback's block; None if the callback fails."""
         commitment = self._request.commitment
         answer_gas = self._bound_gas(self._encode_answer(commitment), commitment)
         finalize_gas, timestamp = None, self._prepare()
@@ -534,11 +534,11 @@ class _Delivery:
         return self._build(callback_gas, environment, answer_gas, finalize_gas), mined
 
     def deliver(self) -> MinedBlock:
-        """Return the block of the callback, which has the gas that its request pays for."""
+        """Return the block of the callback, which has the gas that the request pays for."""
         return self._mine(self._request.commitment.callback_gas_limit, self._prepare())
 
     def _prepare(self) -> int | None:
-        """Propose the answer where it has to wait; return the time of the callback's block."""
+        """Propose an answer that has to wait; return the time of the callback's block."""
         timestamp = None
         if self._has_window:
             data = self._encode_answer(self._request.commitment)
@@ -585,7 +585,7 @@ class _Delivery:
         return replace(self._request.commitment, callback_gas_limit=callback_gas)
 
     def _mine(self, callback_gas: int, timestamp: int | None) -> MinedBlock:
-        """Mine the transaction with the callback, with enough gas for it."""
+        """Mine the transaction with the callback, with enough gas."""
         commitment = self._with_gas(callback_gas)
         value = int.from_bytes(hash_commitment(commitment), "big")
         self._chain.patch_state(lambda state: state.set_storage(self._oracle, self._slot, value))
@@ -596,7 +596,7 @@ class _Delivery:
     def _find_slot(self) -> int:
         """Return the slot in which the oracle keeps the commitment's hash.
 
-        Raises: UnestimableError: it keeps it in none.
+        Raises: UnestimableError: no slot has the hash.
         """
         function = "proposalOf" if self._has_window else "commitmentOf"
         artifact = load_artifact("ChallengeableOracle" if self._has_window else "AgentOracle")
@@ -752,6 +752,6 @@ class _EnvironmentTracer(NoopTracer):
 
 
 def _get_outcome(computation: ComputationAPI) -> object:
-    """Return what a transaction did: its logs, and each call with its success."""
+    """Return the effects of a transaction: the logs, and each call with its success."""
     calls = iter_computations(computation)
     return computation.get_log_entries(), [(call.msg.to, call.is_error) for call in calls]

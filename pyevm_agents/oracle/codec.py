@@ -1,7 +1,7 @@
-"""ABI encoding of what an oracle and its workers send each other: events and calldata.
+"""ABI encoding of messages between an oracle and its workers: events and calldata.
 
-Types come from the artifact of `IAgentOracle`. Logs and calldata are untrusted: what is not an
-event or a call of the interface is refused.
+Types come from the artifact of `IAgentOracle`. Logs and calldata are untrusted: all but events and
+calls of the interface is refused.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def decode_answered(log: MinedLog) -> AnsweredRequest:
 
 
 def hash_commitment(commitment: Commitment) -> bytes:
-    """Return what the oracle stores of a request, 32 bytes."""
+    """Return the hash that the oracle stores of a request, 32 bytes."""
     return bytes(keccak(encode(COMMITMENT_TYPES, astuple(commitment))))
 
 
@@ -138,7 +138,7 @@ def decode_answer_record(returned: bytes) -> bytes:
 def decode_answer(calldata: bytes) -> SubmittedAnswer:
     """Return the arguments of calldata of `answer`.
 
-    Raises: MessageError: it is not that.
+    Raises: MessageError: other calldata.
     """
     values: Any = None
     if calldata[:SELECTOR_BYTES] == get_selector("answer"):
@@ -159,7 +159,7 @@ def decode_answer(calldata: bytes) -> SubmittedAnswer:
 
 
 def build_commitment(values: Sequence[Any]) -> Commitment:
-    """Return a commitment from its members, as they are decoded."""
+    """Return a commitment from the decoded members."""
     request_id, client, budget_id, arguments_hash, gas_limit, fee, block_number, deadline = values
     return Commitment(
         request_id=request_id,
@@ -193,7 +193,7 @@ def _decode_log(name: str, log: MinedLog) -> tuple[Any, ...]:
 
 
 def _is_of_type(abi_type: str, value: object) -> bool:
-    """Return whether a topic was decoded; one that is not of its type is left as it is."""
+    """Return whether a topic was decoded; one that is not of its type is left unchanged."""
     return isinstance(value, {"address": str, "uint256": int}.get(abi_type, object))
 
 

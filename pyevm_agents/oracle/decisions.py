@@ -1,4 +1,4 @@
-"""What a worker does next with a request: a function of what the chain says and what it computed.
+"""Decisions of a worker on a request: a function of the chain's state and the computed answer.
 
     request waits   my turn, not computed            COMPUTE, then ANSWER
                     another's turn                   WAIT
@@ -34,7 +34,7 @@ NONE = 0
 
 
 class Action(Enum):
-    """What to do with a request."""
+    """An action on a request."""
 
     WAIT = "wait"
     COMPUTE = "compute"
@@ -50,7 +50,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """A request, as one worker sees it."""
+    """A request, as one worker sees the chain."""
 
     request_id: int
     commitment_hash: bytes
@@ -75,7 +75,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """Who decides."""
+    """The role of the account that decides."""
 
     address: bytes
     workers: Sequence[bytes]
@@ -90,7 +90,7 @@ class Role:
 
 
 def decide(situation: Situation, role: Role) -> Action:
-    """Return what to do now."""
+    """Return the action that is due now."""
     state = situation.state
     if state.outcome != NONE:
         return Action.DONE
@@ -112,7 +112,7 @@ def _decide_waiting(situation: Situation, role: Role) -> Action:
 
 
 def has_turn(situation: Situation, role: Role) -> bool:
-    """Return whether it is this worker's turn, or was it before.
+    """Return whether this worker has the turn, or had one before.
 
     In turn n, from n times `turn_seconds` after the request on, or after its deadline, worker
     `(request ID + n) % count` begins to act. One that is not registered comes after all others.

@@ -19,11 +19,11 @@ class LocalState:
     """The state of a chain after a block. Implements `RemoteState`; thread-safe."""
 
     def __init__(self, chain: ChainSimulator, header: BlockHeaderAPI) -> None:
-        """Input: the chain; the header of one of its blocks."""
+        """Input: the chain; the header of a block of the chain."""
         self._chain, self._header = chain, header
 
     def get_account(self, address: Address) -> RemoteAccount | None:
-        """Return an account; None if it does not exist."""
+        """Return an account; None if absent."""
         state = self._chain.state(self._header)
         if state.account_is_empty(address):
             return None
@@ -32,11 +32,11 @@ class LocalState:
         )
 
     def get_slot(self, address: Address, slot: int) -> int:
-        """Return the value of a slot, 0 if it is empty."""
+        """Return the value of a slot, 0 if empty."""
         return self._chain.state(self._header).get_storage(address, slot)
 
     def get_block_hash(self, number: int) -> bytes:
-        """Return the hash of the block or of one below it."""
+        """Return the hash of the block or of one below."""
         return bytes(self._chain.header(number).hash)
 
 

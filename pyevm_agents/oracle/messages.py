@@ -1,4 +1,4 @@
-"""What an oracle and its workers tell each other, as Python values.
+"""Messages between an oracle and its workers, as Python values.
 
 The names and meanings are those of contracts/callback/IAgentOracle.sol.
 """
@@ -11,7 +11,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commitment:
-    """A request as the oracle knows it; the oracle stores its hash alone."""
+    """A request as the oracle commits to; the oracle stores the hash alone."""
 
     request_id: int
     client: bytes
@@ -32,7 +32,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRequest:
-    """An `AgentRequested` event and where it stands."""
+    """An `AgentRequested` event and its place on the chain."""
 
     oracle: bytes
     """20 bytes."""
@@ -47,7 +47,7 @@ class AgentRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the executor returned, or the typed error that it reverted with."""
+    """The executor's result, or the typed error of its revert."""
 
     refused: bool
     output: bytes
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What somebody needs in order to compute an answer again; 32 bytes each."""
+    """The inputs for computing an answer again; 32 bytes each."""
 
     block_hash: bytes
     model_digest: bytes
@@ -93,7 +93,7 @@ class AnsweredRequest:
 
 @dataclass(frozen=True, slots=True)
 class ComputedAnswer:
-    """An answer and its evidence, not signed yet."""
+    """An answer and the evidence, not signed yet."""
 
     answer: Answer
     evidence: Evidence
@@ -102,10 +102,10 @@ class ComputedAnswer:
 
 
 class AnswerComputer(Protocol):
-    """Computes answers; closes what it holds."""
+    """Computes answers; closes the resources that it holds."""
 
     def compute(self, request: AgentRequest) -> ComputedAnswer:
-        """Return what the executor answers on the state after the request's block.
+        """Return the executor's answer on the state after the request's block.
 
         Raises an exception that is not a refusal where the model or the remote node fails; the
         request is then tried again, and nothing is signed.

@@ -58,7 +58,7 @@ OPEN, CHALLENGED, UPHELD = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """What the chain says of a request."""
+    """The state of a request on the chain."""
 
     commitment_hash: bytes
     """32 bytes; zeros if it does not wait for an answer."""
@@ -100,7 +100,7 @@ class OracleClient(ChainClient):
     def require_oracle(self) -> None:
         """Check that the address has an oracle.
 
-        Raises: ConfigError: it has no code, or that of another contract.
+        Raises: ConfigError: no code, or that of another contract.
         """
         open_oracle(self, self.oracle)
 
@@ -128,7 +128,7 @@ class OracleClient(ChainClient):
         has_proposals: bool,
         block: int | str = "latest",
     ) -> list[RequestState]:
-        """Return what the chain says of some requests, in few round trips.
+        """Return the states of some requests on the chain, in few round trips.
 
         Input: the requests; whether the oracle's answers can be challenged; after which block.
         """
@@ -170,7 +170,7 @@ class OracleClient(ChainClient):
         return int(self.read("claimable", to_checksum_address(account)))
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a view of the oracle; return its result.
+        """Call a view of the oracle; return the result.
 
         Raises: RejectedCallError. RemoteFault: there is no oracle any more.
         """

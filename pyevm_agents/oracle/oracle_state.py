@@ -37,7 +37,7 @@ class ProposalState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsettledRequest:
-    """A request that waits for its answer, or whose client has not taken it."""
+    """A request that waits for an answer, or whose client has not taken the answer."""
 
     commitment: Commitment
     is_waiting: bool

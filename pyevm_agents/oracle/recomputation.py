@@ -1,6 +1,6 @@
 """Answers of the executor to requests of another chain, computed on forks of it.
 
-A request is a call of the executor by its client, on the state after the request's block and in
+A request is a call of the executor by the client, on the state after the request's block and in
 that block's environment. A fork of the chain at that block executes this call with the precompile
 of this package, so the answer is the one that embedded execution would have given.
 
@@ -81,7 +81,7 @@ class ExecutorHaltedError(EngineFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedModels:
-    """The models of a worker, and what a chain with the precompile has in its config for them."""
+    """The models of a worker, and their parts of the config of a chain with the precompile."""
 
     config: ChainConfig
     """Models, schedule and fingerprint; a fork adds the rest."""
@@ -98,7 +98,7 @@ class HostedModels:
         return cls(config=chain.config, models=chain.models, numeric_models=chain.numeric_models)
 
     def find_profile(self, arguments: bytes) -> ModelProfile | None:
-        """Return the profile of the model that a request names; None if it names none."""
+        """Return the profile of the model that a request names; None without a name."""
         if len(arguments) > MAX_CALLDATA_BYTES:
             return None
         try:
@@ -245,7 +245,7 @@ class RequestExecutor:
         )
 
     def _get_prompt(self) -> str | None:
-        """Return the prompt of the last call; None if it ended before there was one."""
+        """Return the prompt of the last call; None if the call ended before the prompt."""
         if not self._log:
             return None
         return "".join(segment.text for segment in self._log[-1].segments)
@@ -269,7 +269,7 @@ class RequestExecutor:
 
 @dataclass(frozen=True, slots=True)
 class _OpenFork:
-    """A fork of the remote chain, with a chain that continues it."""
+    """A fork of the remote chain, with a chain that continues the fork."""
 
     block: RemoteFork
     chain: Chain
@@ -282,7 +282,7 @@ class _OpenFork:
 class ForkComputer:
     """Computes answers on forks of a remote chain. Implements `AnswerComputer`.
 
-    Thread-safe; it computes one answer at a time. The models are shared by all requests.
+    Thread-safe; computes one answer at a time. The models are shared by all requests.
     """
 
     def __init__(  # noqa: PLR0913 - keyword arguments
@@ -319,7 +319,7 @@ class ForkComputer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the computer."""
         self.close()
 
     @property
@@ -328,7 +328,7 @@ class ForkComputer:
         return self._executor.hosted.config.models[0].name
 
     def compute(self, request: AgentRequest) -> ComputedAnswer:
-        """Return what the executor answers on the state after the request's block.
+        """Return the executor's answer on the state after the request's block.
 
         Raises:
             RequestBlockGoneError: the block is not on the remote chain.
@@ -392,7 +392,7 @@ def open_computer(
     retries: int = DEFAULT_RETRIES,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
 ) -> ForkComputer:
-    """Open the models, and return a computer that closes them.
+    """Open the models, and return a computer that closes the models.
 
     Input:
         url: HTTP URL of a node of the requests' chain.
@@ -414,14 +414,14 @@ def open_computer(
 
 
 def hash_fingerprint(fingerprint: str) -> bytes:
-    """Return the hash of an engine's profile that evidence has: keccak-256 of its JSON text."""
+    """Return the hash of an engine's profile that evidence has: keccak-256 of the JSON text."""
     return bytes(keccak(text=fingerprint))
 
 
 def _read_answer(result: CallResult) -> Answer:
     """Return the executor's answer.
 
-    Raises: ExecutorHaltedError: it ended without one.
+    Raises: ExecutorHaltedError: the executor ended without an answer.
     """
     if result.error is None:
         return Answer(refused=False, output=result.output)

@@ -43,10 +43,10 @@ class RequestScanner:
         self._lags = 0
 
     def follow(self, head: RemoteHeader) -> bool:
-        """Forget what was reorganised, and find what is new, up to the head.
+        """Forget reorganised blocks, and find new requests, up to the head.
 
-        Output: whether the store is at the head. If not, call it again: the chain changed
-            meanwhile, there is more to read, or the chain is shorter than before.
+        Output: whether the store is at the head. If not, call again: the chain changed meanwhile,
+            there is more to read, or the chain is shorter than before.
         Raises: RemoteFault, RemoteError: the node failed.
         """
         if not self._rewind(head):
@@ -70,9 +70,9 @@ class RequestScanner:
         return first > head.number
 
     def _rewind(self, head: RemoteHeader) -> bool:
-        """Forget the blocks that the chain does not have any more, with their requests.
+        """Forget blocks that the chain does not have any more, with the requests in these blocks.
 
-        Output: False if the chain only is shorter: the node lags, or it goes on in another way.
+        Output: False if the chain only is shorter: the node lags, or goes on in another way.
         """
         every = self._store.list_blocks()
         known = [each for each in every if each[0] <= head.number]
@@ -149,7 +149,7 @@ def find_block_at(client: OracleClient, head: RemoteHeader, timestamp: int) -> i
 
 
 def is_whole(request: AgentRequest) -> bool:
-    """Return whether a request's arguments are those of its commitment."""
+    """Return whether a request's arguments are those of the commitment."""
     return keccak(request.arguments) == request.commitment.arguments_hash
 
 

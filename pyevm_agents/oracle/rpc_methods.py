@@ -1,4 +1,4 @@
-"""JSON-RPC methods of oracles, for a node with the executor. The node knows nothing of them.
+"""JSON-RPC methods of oracles, for a node with the executor. The node does not import this module.
 
 build_node_service(node, tables=[METHODS])
 """
@@ -46,7 +46,7 @@ WANTED = 'must be {"agent": …, "prompt": …, "from": …}, or {"requestId": �
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatedRun:
-    """A run to estimate: an agent and a prompt, or a request that waits for its answer."""
+    """A run to estimate: an agent and a prompt, or a request that waits for an answer."""
 
     agent: Address | None = None
     prompt: str = ""
@@ -59,7 +59,7 @@ class EstimatedRun:
 def parse_run(value: object, name: str) -> EstimatedRun:
     """Parse a run.
 
-    Raises: RpcError: it is not one.
+    Raises: RpcError: not a run.
     """
     form = parse_object(value, name)
     if form.keys() == {"requestId"}:
@@ -76,7 +76,7 @@ def parse_run(value: object, name: str) -> EstimatedRun:
 
 @METHODS.method("agent_estimateCallback", parse_run)
 def estimate_callback(rpc: RequestContext, run: EstimatedRun) -> dict[str, object]:
-    """Return callback gas, fee and answer of each step of a run by an oracle, before it is sent."""
+    """Return callback gas, fee and answer of each step of a run by an oracle, before the start."""
     chain = rpc.node.chain
     if not chain.config.models:
         raise RpcError(
@@ -121,7 +121,7 @@ def _find_request(rpc: RequestContext, request_id: int) -> AgentRequest:
 def _compute(
     rpc: RequestContext, request: AgentRequest, executor: RequestExecutor
 ) -> ComputedAnswer:
-    """Return the answer to a request of this chain, on the state after its block."""
+    """Return the answer to a request of this chain, on the state after the request's block."""
     own = rpc.node.chain
     header = own.header(request.commitment.block_number)
     block = LocalBlock.from_header(own, header)

@@ -1,8 +1,8 @@
-"""A run by callback before it is sent: its steps, and what they would move, found on a fork.
+"""A run by callback before the start: steps and moves of assets, found on a fork.
 
-The run is started on a chain of its own, which continues a block, and each answer is handed in with
-the callback gas that the agent pays for. What others do between the blocks of the real run is not
-known, nor the results of asynchronous tools.
+The run starts on a separate chain, which continues a block, and each answer is handed in with the
+callback gas that the agent pays for. Transactions of others between the blocks of the real run are
+not known, nor the results of asynchronous tools.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class SimulatedRun:
 def simulate_run(
     estimator: CallbackEstimator, agent: bytes, prompt: str, *, sender: bytes | None = None
 ) -> SimulatedRun:
-    """Execute a run that `ask` starts, to its end; return what it does.
+    """Execute a run that `ask` starts, to the end; return the steps and effects.
 
     Input:
         estimator: has the chain and the model.
         agent: the CallbackAgent, 20 bytes.
-        prompt: what it is asked.
-        sender: who asks; None for the agent's owner.
+        prompt: of the run.
+        sender: of the transaction; None for the agent's owner.
 
     Raises:
         NotCallbackAgentError: there is no such agent.
@@ -142,7 +142,7 @@ class _Effects:
         return TokenReader(calls=ViewCalls(rpc=self._rpc, at=at, gas=TOKEN_GAS))
 
     def _is_fee(self, transfer: Transfer) -> bool:
-        """Whether a transfer pays the oracle, its worker or the budget of the run."""
+        """Whether a transfer pays the oracle, the worker or the budget of the run."""
         ends = {transfer.sender, transfer.receiver}
         is_budget = transfer.token is None and ends == {self._run.sender, self._run.agent}
         return is_budget or bool(ends & {*self._run.oracles, WORKER})

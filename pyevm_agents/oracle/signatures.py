@@ -37,7 +37,7 @@ ANSWER_TYPE = {
 def compute_digest(
     chain_id: int, request: AgentRequest, answer: Answer, evidence: Evidence
 ) -> bytes:
-    """Return what a worker signs for an answer, 32 bytes.
+    """Return the digest that a worker signs for an answer, 32 bytes.
 
     Input: the chain ID of the oracle's chain; the request, with the oracle's address.
     """

@@ -1,4 +1,4 @@
-"""What a worker keeps on disk: requests and computed answers, beside its transactions."""
+"""Store of a worker on disk: requests and computed answers, beside the worker's transactions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CREATE TABLE requests (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRequest:
-    """A request that the worker has seen, with the answer that it has computed."""
+    """A request that the worker has seen, with the computed answer."""
 
     request: AgentRequest
     timestamp: int
@@ -56,7 +56,7 @@ class StoredRequest:
 
     @property
     def key(self) -> tuple[bytes, bytes]:
-        """The request's ID and the hash of its block: after a reorganisation it is another one."""
+        """The request's ID and the hash of its block, which differs after a reorganisation."""
         return self.request.commitment.request_id.to_bytes(WORD_BYTES), self.request.block_hash
 
 
@@ -67,8 +67,8 @@ class WorkerStore(TransactionStore):
         """Open or create the file.
 
         Raises:
-            StoreInUseError: another process has it open.
-            ConfigError: it is another worker's, or not a store.
+            StoreInUseError: another process has the file open.
+            ConfigError: another worker's file, or not a store.
         """
         super().__init__(path, identity.list_values(FORMAT, "oracle", "worker"), SCHEMA)
         self._oracle = identity.contract
@@ -91,7 +91,7 @@ class WorkerStore(TransactionStore):
         )
 
     def rewind(self, number: int) -> list[StoredRequest]:
-        """Forget the blocks above one; return the requests that are removed with them."""
+        """Forget the blocks above one; return the requests that are removed as well."""
         removed = [
             each
             for each in self.list_requests()
@@ -105,7 +105,7 @@ class WorkerStore(TransactionStore):
         return removed
 
     def prune(self, number: int) -> None:
-        """Forget what is settled and mined before a block, and all blocks before it but one."""
+        """Forget requests settled and mined before a block, and all blocks before but one."""
         with self.commit():
             execute = self._connection.execute
             execute(
@@ -131,7 +131,7 @@ class WorkerStore(TransactionStore):
     # -- requests -- #
 
     def add_request(self, request: AgentRequest, *, timestamp: int, position: int) -> None:
-        """Add a request, or note that its block is on the chain again."""
+        """Add a request, or note that the request's block is on the chain again."""
         members = request.commitment
         self._connection.execute(
             "INSERT INTO requests (request_id, block_hash, block_number, block_timestamp, "
@@ -163,7 +163,7 @@ class WorkerStore(TransactionStore):
         return [_read_request(oracle, row) for row in rows]
 
     def set_settled(self, keys: Sequence[tuple[bytes, bytes]], number: int | None) -> None:
-        """Note the block at which requests were seen not to wait any more; None: they wait."""
+        """Note the block at which requests were seen not to wait any more; None: still waiting."""
         with self.commit():
             self._connection.executemany(
                 "UPDATE requests SET settled_at = ? WHERE request_id = ? AND block_hash = ?",

@@ -1,7 +1,7 @@
 """Verification of an answer on a chain: the request is computed again, and all is compared.
 
-Somebody who has the model needs nothing but a node of the chain: the request, the answer and the
-evidence are in its logs and transactions.
+With the model, a node of the chain is enough: the request, the answer and the evidence are in logs
+and transactions.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ OTHER_BUILD = (
 
 
 class UnverifiableError(AgentsError):
-    """There is no answer to compare, or its request can't be found."""
+    """There is no answer to compare, or the request can't be found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedAnswer:
-    """An answer as the chain has it, with its request."""
+    """An answer as on the chain, with the request."""
 
     request: AgentRequest
     answered: AnsweredRequest
@@ -67,7 +67,7 @@ class StatedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A member of an answer or its evidence, as the worker stated it and as it was computed."""
+    """A member of an answer or of the evidence: the worker's value and the computed one."""
 
     name: str
     stated: str
@@ -83,7 +83,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """An answer and its computation, side by side."""
+    """An answer and the computation, side by side."""
 
     stated: StatedAnswer
     computed: ComputedAnswer
@@ -91,12 +91,12 @@ class Verification:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the answer is the one that was computed, and its evidence is true."""
+        """Whether the answer equals the computed one, and the evidence is true."""
         return all(each.is_equal for each in self.comparisons if each.is_decisive)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about what a reader has to know."""
+        """Sentences that a reader has to know."""
         notes = []
         if not self.stated.is_direct:
             notes.append(
@@ -113,9 +113,9 @@ class Verification:
 
 
 def find_answers(client: RemoteClient, transaction_hash: bytes) -> list[StatedAnswer]:
-    """Return the answers in a transaction, with their requests.
+    """Return the answers in a transaction, with the requests.
 
-    Raises: UnverifiableError: there is none. RemoteError, RemoteFault: the node does not answer.
+    Raises: UnverifiableError: no answer. RemoteError, RemoteFault: the node does not answer.
     """
     name = "0x" + transaction_hash.hex()
     receipt: Any = client.request("eth_getTransactionReceipt", [name])
@@ -197,7 +197,7 @@ def _find_block_number(client: RemoteClient, block_hash: bytes) -> int | None:
 
 
 def _read_record(client: RemoteClient, answered: AnsweredRequest) -> Answer | None:
-    """Return the answer that `answerOf` keeps; None if there is none yet, or another one."""
+    """Return the answer that `answerOf` keeps; None before the answer, or for another one."""
     call = {
         "to": "0x" + answered.oracle.hex(),
         "data": "0x" + encode_answer_query(answered.request_id).hex(),
@@ -221,8 +221,9 @@ def find_request(
 ) -> AgentRequest:
     """Return the request with an ID.
 
-    Input:  oracle: the oracle's address; None for any. block_number: its block; None to search all.
-    Raises: UnverifiableError: the node has no log of it. RemoteError, RemoteFault.
+    Input:  oracle: the oracle's address; None for any. block_number: of the request; None to search
+        all.
+    Raises: UnverifiableError: the node has no log of the request. RemoteError, RemoteFault.
     """
     topics = ["0x" + get_topic("AgentRequested").hex(), f"0x{request_id:064x}"]
     first, last = ("0x0", "latest") if block_number is None else (hex(block_number),) * 2

@@ -1,9 +1,9 @@
-"""The worker's loop: finds requests, computes answers, hands them in, and expires what is late.
+"""The worker's loop: finds requests, computes answers, hands answers in, and expires late requests.
 
-Each round reads the chain's head and does what is due (`decisions`). All that it has decided is in
-the store, so a worker that was killed goes on where it was. A request is computed, signed and sent
-only while its block is on the chain and the oracle waits for it; the oracle deletes the request
-with its answer, so none is paid twice.
+Each round reads the chain's head and does the due actions (`decisions`). All decisions are in the
+store, so a worker that was killed goes on from there. A request is computed, signed and sent only
+while the request's block is on the chain and the oracle waits for the answer; the oracle deletes
+the request when answered, so none is paid twice.
 
 Workers take turns by the chain's time: worker `(requestId + turn) % count` begins in turn 0, 1, ….
 """
@@ -101,8 +101,8 @@ class Worker(RoundLoop):
     ) -> None:
         """Start nothing yet.
 
-        Input: the oracle; the computer of answers; the store; the worker's key; its chain; when to
-               act; bounds of fees; where events go.
+        Input: the oracle; the computer of answers; the store; the worker's key; the chain; when to
+            act; bounds of fees; where events go.
         """
         self._client, self._store, self._key = client, store, key
         self._chain_id, self._settings = chain_id, settings or WorkerSettings()
@@ -151,7 +151,7 @@ class Worker(RoundLoop):
         }
 
     def do_round(self) -> None:
-        """Read the chain, and do what is due.
+        """Read the chain, and do the due actions.
 
         Raises: AgentsError: the node failed; the next round goes on.
         """
@@ -183,7 +183,7 @@ class Worker(RoundLoop):
     # -- the chain's side -- #
 
     def _read_state(self, head: RemoteHeader) -> None:
-        """Read what the chain says of the open requests, and who the workers are."""
+        """Read the states of the open requests, and the registered workers."""
         if not self._has_terms:
             self._terms, self._has_terms = self._client.read_terms(), True
         self._workers = self._client.read_workers()
@@ -239,7 +239,7 @@ class Worker(RoundLoop):
     # -- decisions -- #
 
     def _decide(self, head: RemoteHeader, stored: StoredRequest) -> Action:
-        """Return what to do with a request, as the chain was last read."""
+        """Return the action on a request, as the chain was last read."""
         request = stored.request
         situation = Situation(
             request_id=request.commitment.request_id,
@@ -264,7 +264,7 @@ class Worker(RoundLoop):
         return decide(situation, role)
 
     def _confirm(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> bool:
-        """Return whether an action is still due, by what the chain says now."""
+        """Return whether an action is still due, by the chain's state now."""
         request = stored.request
         header = self._client.read_header(request.commitment.block_number)
         if header is None or header.hash != request.block_hash:
@@ -279,7 +279,7 @@ class Worker(RoundLoop):
         return self._decide(head, stored) is action
 
     def _act(self, head: RemoteHeader, stored: StoredRequest) -> None:
-        """Do what is due for a request, if it can be done now."""
+        """Do the due action for a request, if possible now."""
         action = self._decide(head, stored)
         if action in {Action.WAIT, Action.DONE, Action.GONE}:
             return
@@ -328,7 +328,7 @@ class Worker(RoundLoop):
     # -- transactions -- #
 
     def _send(self, head: RemoteHeader, stored: StoredRequest, action: Action) -> None:
-        """Simulate the call of an action, and send it if it succeeds."""
+        """Simulate the call of an action, and send the call on success."""
         data, value = self._encode(stored, action)
         call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=value)
         try:
@@ -397,7 +397,7 @@ class Worker(RoundLoop):
 
 
 def hash_answer(answer: Answer) -> bytes:
-    """Return what proposals and rulings are compared by: `hashAnswer` of the oracle."""
+    """Return the hash that compares proposals and rulings: `hashAnswer` of the oracle."""
     return bytes(keccak(encode(["bool", "bytes"], [answer.refused, answer.output])))
 
 
