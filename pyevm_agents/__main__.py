@@ -1,6 +1,6 @@
 """Entry point of `pyevm-agents` and `python -m pyevm_agents`.
 
-It handles Ctrl-C while the command line is imported, which takes most of a second.
+Ctrl-C is handled while the command line is imported, which takes most of a second.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STDERR = 2
 
 
 def main() -> None:
-    """Run the command line. Ctrl-C ends it with the line `Stopped.` and status 130.
+    """Run the command line. Ctrl-C ends the program with the line `Stopped.` and status 130.
 
-    As Python finalizes, it would set SIGINT to its default, which kills the process. What was
+    As Python finalizes, SIGINT would go back to the default, which kills the process. The function
     registered first runs last: by then nothing is left to stop.
     """
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

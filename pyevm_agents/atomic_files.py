@@ -49,7 +49,7 @@ def replace_atomically(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until files that were created, replaced or removed in a folder are so on the disk.
+    """Wait until a folder's created, replaced and removed files are written to the disk.
 
     Raises: ConfigError: the folder can't be opened, or the disk fails.
     """
@@ -66,7 +66,7 @@ def sync_folder(path: Path) -> None:
 def require_file_path(path: Path) -> None:
     """Reject a path at which no file can be written.
 
-    Raises: ConfigError: it is a folder, or not writable.
+    Raises: ConfigError: a folder, or not writable.
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; name a file in it")
@@ -79,7 +79,7 @@ def require_file_path(path: Path) -> None:
 def require_folder_path(path: Path) -> None:
     """Reject a path at which no folder exists or can be created.
 
-    Raises: ConfigError: it is a file, or not writable.
+    Raises: ConfigError: a file, or not writable.
     """
     if path.exists() and not path.is_dir():
         raise ConfigError(f"{path} is a file; name a folder")
@@ -89,7 +89,7 @@ def require_folder_path(path: Path) -> None:
 def write_output_file(path: Path, content: str | bytes) -> None:
     """Write an output file atomically.
 
-    Raises: AgentsError: it can't be written. The old content is unchanged.
+    Raises: AgentsError: not writable. The old content is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     try:

@@ -21,7 +21,7 @@ def get_cache_folder() -> Path | None:
 
 
 def get_facts_folder() -> Path | None:
-    """Return the folder of models' profile facts, which start a chain before its model is loaded.
+    """Return the folder of models' profile facts, which start a chain before the model is loaded.
 
     Output: None if the user has no home folder.
     """
@@ -36,7 +36,7 @@ def get_generations_path() -> Path | None:
 
 
 def get_forks_folder() -> Path | None:
-    """Return the folder of what forks have read; None if the user has no home folder."""
+    """Return the folder of state read by forks; None if the user has no home folder."""
     folder = get_cache_folder()
     return None if folder is None else folder / "forks"
 

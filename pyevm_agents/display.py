@@ -40,14 +40,14 @@ def truncate(text: str, max_characters: int = VALUE_CHARACTERS) -> str:
 
 
 def pluralize(count: int, thing: str) -> str:
-    """Return a count with its noun, such as `1 step` or `2 steps`."""
+    """Return a count with the noun, such as `1 step` or `2 steps`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def count_steps(count: int, decided: int) -> str:
     """Return a number of steps, such as `3 steps, 2 of them decided by the rules`.
 
-    Input:  the steps, and those of them for which no model was asked.
+    Input:  the steps, and the steps without a model's decision.
     """
     if not decided:
         return pluralize(count, "step")
@@ -79,7 +79,7 @@ SHOWN_AS_ETHER, SHOWN_AS_GWEI = 10**14, 10**6
 
 
 def format_amount(wei: int) -> str:
-    """Return an exact amount in the unit in which it is short, such as `0.0021 ether`."""
+    """Return an exact amount in the unit of a short form, such as `0.0021 ether`."""
     if wei >= SHOWN_AS_ETHER or wei == 0:
         return f"{_scale(wei, 18)} ether"
     return f"{_scale(wei, 9)} gwei" if wei >= SHOWN_AS_GWEI else f"{wei:,} wei"

@@ -2,19 +2,19 @@
 
     AgentsError
     ├── ConfigError          invalid option, file or engine build (also a ValueError)
-    ├── BlockError           not a block, or its results differ from its header
-    ├── FixtureError         an altered recording, or a chain that differs from it
-    ├── NotDoneError         an agent answered that it did not do what was asked
+    ├── BlockError           not a block, or results differ from the header
+    ├── FixtureError         an altered recording, or a chain that differs from one
+    ├── NotDoneError         an agent answered that the task was not done
     └── EngineFault          a fault of the host; no block contains it
         ├── GrammarError     a grammar does not compile, or exceeds llguidance's limits
-        ├── ScriptError      a script is used up, or its text is outside the grammar
+        ├── ScriptError      a script is used up, or the text is outside the grammar
         ├── RecordError      a recorded model has no generation for a prompt
         └── RemoteFault      the remote chain of a fork does not answer, or answers wrongly
 
 Errors of one layer derive from this root and are defined there: `node/errors.py`,
 `rpc/errors.py`, `testing/deployment.py`.
 
-None is an `eth.exceptions.VMError`: they leave py-evm uncaught. Each message gives the thing, its
+None is an `eth.exceptions.VMError`: all leave py-evm uncaught. Each message gives the thing, the
 value, the constraint, and the next step.
 
 Source: docs/architecture.md#four-failures.
@@ -37,15 +37,15 @@ class ConfigError(AgentsError, ValueError):
 
 
 class BlockError(AgentsError):
-    """Not a block, or its transactions give other results than its header states."""
+    """Not a block, or the transactions give other results than the header states."""
 
 
 class FixtureError(AgentsError):
-    """A recording was altered, or its blocks give other results than it states."""
+    """A recording was altered, or the blocks give other results than recorded."""
 
 
 class NotDoneError(AgentsError):
-    """An agent answered that it did not do what was asked: `precompiles.outcome.is_done`."""
+    """An agent answered that the task was not done: `precompiles.outcome.is_done`."""
 
     def __init__(self, message: str, answer: str) -> None:
         """Input: a message that contains the answer; the answer."""
@@ -62,7 +62,7 @@ class GrammarError(EngineFault):
 
 
 class ScriptError(EngineFault):
-    """A script is used up, or its text is outside the grammar of the prompt."""
+    """A script is used up, or the text is outside the grammar of the prompt."""
 
 
 class RecordError(EngineFault):
@@ -79,4 +79,4 @@ class RemoteFault(EngineFault):
 
 
 class UnrecordedFault(RemoteFault):
-    """A recorded fork lacks state: it has only what its own blocks read."""
+    """A recorded fork lacks state: there is only state that the fork's own blocks read."""

@@ -34,7 +34,7 @@ class AddressNames:
     """Return the runtime code of an address; empty for an account without code."""
 
     def find_contract(self, address: Address) -> str | None:
-        """Return the name of the contract at an address; None if it is unknown."""
+        """Return the name of the contract at an address; None if unknown."""
         return self.known.find_name(self.get_code(address))
 
     def find_names(

@@ -1,4 +1,4 @@
-"""Artifacts of Foundry, Hardhat and solc: the folders that hold them, and their contents."""
+"""Artifacts of Foundry, Hardhat and solc: folders of artifacts, and the contents."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CodeGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractDescription:
-    """A contract as people know it: its name, its ABI, its runtime code."""
+    """A contract as people know one: name, ABI, runtime code."""
 
     name: str
     errors: Mapping[bytes, ErrorDefinition] = field(default_factory=dict)
@@ -162,7 +162,7 @@ def iter_output_forms(form: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
 
 
 def _parse_code(code: object, gaps: Sequence[CodeGap]) -> bytes:
-    """Return runtime code, with zeros in place of libraries; empty if it is malformed."""
+    """Return runtime code, with zeros in place of libraries; empty if malformed."""
     if not isinstance(code, str) or len(code) > 2 * MAX_CODE_BYTES:
         return b""
     digits = code.removeprefix("0x")
@@ -224,7 +224,7 @@ def iter_artifact_files(folder: Path) -> Iterator[Path]:
 
 
 def get_contract_name(file: Path) -> str:
-    """Return the name of a contract by its artifact's file name.
+    """Return the name of a contract by the artifact's file name.
 
     Foundry writes `Token.0.8.20.json` if a project has several versions of the compiler.
     """

@@ -104,7 +104,7 @@ def list_artifacts() -> tuple[str, ...]:
 def find_sources() -> Path:
     """Return the folder of the Solidity sources: inside an installed wheel, or in the checkout.
 
-    It is an npm package, and has the artifacts in `build/`.
+    The folder is an npm package, and has the artifacts in `build/`.
     """
     package = Path(__file__).parents[1]
     packaged = package / "solidity"

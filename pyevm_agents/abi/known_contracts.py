@@ -4,7 +4,7 @@
     known.add(describe_contract("Vault", abi, runtime_code))
     known.find_name(chain.code(address))      # "Vault"
 
-Each chain has its own. A contract is recognized by its runtime code, as in Foundry's traces:
+Each chain has separate ones. A contract is recognized by the runtime code, as in Foundry's traces:
 compared without the compiler's metadata, immutables and library addresses.
 """
 
@@ -148,14 +148,14 @@ class KnownContracts:
         )
 
     def find_function(self, selector: bytes) -> str | None:
-        """Return the signature of a selector; None if it is unknown or ambiguous."""
+        """Return the signature of a selector; None if unknown or ambiguous."""
         function = self.find_function_definition(selector)
         return None if function is None else function.signature
 
     def find_function_definition(
         self, selector: bytes, contract: str | None = None
     ) -> FunctionDefinition | None:
-        """Return the function of a selector; None if it is unknown or ambiguous.
+        """Return the function of a selector; None if unknown or ambiguous.
 
         Input: the selector; the name of the called contract, whose own function takes precedence.
         """
@@ -174,7 +174,7 @@ class KnownContracts:
     def find_event(
         self, topic: bytes, topics: int, contract: str | None = None
     ) -> EventDefinition | None:
-        """Return the event of a log; None if it is unknown.
+        """Return the event of a log; None if unknown.
 
         Input: the first topic; the number of topics, which differs between events of one signature;
                the name of the contract that logs, whose own event takes precedence.
@@ -189,7 +189,7 @@ class KnownContracts:
         return next(own, events[0][1] if events else None)
 
     def find_name(self, code: bytes) -> str | None:
-        """Return the name of the contract with a runtime code; None if it is unknown."""
+        """Return the name of the contract with a runtime code; None if unknown."""
         if not code:
             return None
         name = self._look_up(code)
@@ -222,7 +222,7 @@ class KnownContracts:
 
 
 class ArtifactFolders:
-    """Contracts in folders of artifacts, scanned in a thread when a look-up needs them."""
+    """Contracts in folders of artifacts, scanned in a thread for a look-up."""
 
     def __init__(
         self,
@@ -235,7 +235,8 @@ class ArtifactFolders:
         """Name folders. None is read yet.
 
         Input: the folders; a project's folder, whose Foundry and Hardhat output is read, too; how
-               long a look-up waits for a scan, None for its end; the least time between two scans.
+            long a look-up waits for a scan, None for the scan's end; the least time between two
+            scans.
         """
         self.index = _Index()
         self._given_folders, self._root = tuple(folders), root
@@ -281,7 +282,7 @@ class ArtifactFolders:
         return [file for file, (_, contents) in self._read.items() if contents.contracts]
 
     def refresh(self) -> bool:
-        """Start a scan unless the last one is recent; wait for it, but not for long.
+        """Start a scan unless the last one is recent; wait for the end, but not for long.
 
         Output: whether the contracts changed.
         """
@@ -344,7 +345,7 @@ class _FileContents:
 
 
 def _read_file(file: Path, size_bytes: int) -> _FileContents:
-    """Return the contracts of a file; none if it is something else."""
+    """Return the contracts of a file; none for other files."""
     if size_bytes > MAX_FILE_BYTES:
         return _FileContents(problem=f"{size_bytes:,} bytes: must be at most {MAX_FILE_BYTES:,}")
     try:
@@ -365,7 +366,7 @@ def _load_bundled() -> _Index:
 
 
 def normalize_code(code: bytes, gaps: Sequence[CodeGap] = ()) -> bytes:
-    """Return runtime code without the compiler's metadata, with zeros in its gaps.
+    """Return runtime code without the compiler's metadata, with zeros in the gaps.
 
     The address at the start of a library's code is a gap.
     """

@@ -1,7 +1,7 @@
-"""Runs that are not done: their answers in revert data.
+"""Runs that are not done: answers in revert data.
 
 An agent undoes such a run by reverting with `NotDone(answer)`. A contract around it, such as a
-treasury, wraps that in an error of its own.
+treasury, wraps that in another error.
 
 Source: docs/architecture.md#outcome.
 """
@@ -26,12 +26,12 @@ NOT_DONE_SELECTOR = function_signature_to_4byte_selector("NotDone(string)")
 
 
 def find_not_done(data: bytes, known: KnownContracts = BUNDLED) -> str | None:
-    """Return the answer of the agent that undid its run; None if revert data are of another error.
+    """Return the answer of the agent that undid a run; None if revert data are of another error.
 
-    An answer that is done is nobody's refusal, whoever reverts with it.
+    An answer that is done is no refusal, in any contract's revert.
 
-    Input: revert data; the contracts whose errors are known: the answer is also found where one of
-           them has it in an argument of type `bytes`.
+    Input: revert data; the contracts whose errors are known: the answer is also found inside an
+        argument of type `bytes` of such an error.
     """
     selector, arguments = bytes(data[:4]), bytes(data[4:])
     if selector == NOT_DONE_SELECTOR:

@@ -1,6 +1,6 @@
 """Revert data as text: errors of known contracts, and of Solidity itself.
 
-An agent wraps the reason of a failed tool in its own error: reasons nest, and are shown in full.
+An agent wraps the reason of a failed tool in an error: reasons nest, and are shown in full.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _list_errors(
 def _decode_error(
     error: ErrorDefinition, data: bytes, known: KnownContracts, codes: Sequence[bytes]
 ) -> str | None:
-    """Return an error with its arguments; None if the data are not an encoding of them."""
+    """Return an error with the arguments; None for data of another encoding."""
     values = decode_values(error.types, data[4:])
     if values is None:
         return None

@@ -1,7 +1,7 @@
-"""Contract ABIs in JSON: errors, functions and events, and the decoding of their arguments.
+"""Contract ABIs in JSON: errors, functions and events, and the decoding of arguments.
 
 Entries come from files and clients, and data from contracts: both are untrusted. Types, sizes and
-nesting have limits, and what is malformed is left out.
+nesting have limits, and malformed entries are left out.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class EventDefinition(AbiDefinition):
 
 
 def normalize_entry(entry: object) -> Mapping[str, Any] | None:
-    """Return an entry with its type; None for a value that is no object.
+    """Return an entry with the type; None for a value that is no object.
 
     One without a type is a function. Source: Solidity's ABI specification.
     """
@@ -155,7 +155,7 @@ class _Parameters(NamedTuple):
 
 
 def _parse_parameters(parameters: object) -> _Parameters | None:
-    """Return the types, the names and the members of parameters; None if they are malformed."""
+    """Return the types, the names and the members of parameters; None if malformed."""
     if not isinstance(parameters, list | tuple):
         return None
     types = [_format_type(parameter) for parameter in parameters]
@@ -193,7 +193,7 @@ def _format_name(value: object) -> str:
 
 
 def _format_type(parameter: object) -> str | None:
-    """Return a parameter's type with its tuples written out; None if it is malformed."""
+    """Return a parameter's type with tuples written out; None if malformed."""
     if not isinstance(parameter, Mapping) or not _is_well_formed(parameter):
         return None
     text = _ALIAS.sub(r"\g<0>256", collapse_if_tuple(dict(parameter)))
@@ -231,8 +231,8 @@ def is_abi_type(text: str) -> bool:
 
 @lru_cache(CACHED_SELECTORS)
 def compute_topic(signature: str) -> bytes:
-    """Return the hash of a signature: an event's first topic; its first four bytes are a
-    function's or an error's selector.
+    """Return the hash of a signature: an event's first topic; the first four bytes are a function's
+    or an error's selector.
     """  # noqa: D205 - one sentence
     return keccak(text=signature)
 
@@ -241,7 +241,7 @@ def compute_topic(signature: str) -> bytes:
 
 
 def decode_values(types: Sequence[str], data: bytes) -> tuple[object, ...] | None:
-    """Return ABI-encoded values; None if the data do not encode them, or exceed the limits."""
+    """Return ABI-encoded values; None if the data do not encode values, or exceed the limits."""
     if len(data) > get_max_decoded_bytes(types):
         return None
     try:
@@ -259,7 +259,7 @@ def get_max_decoded_bytes(types: Sequence[str]) -> int:
 def decode_event(
     event: EventDefinition, topics: Sequence[bytes], data: bytes
 ) -> tuple[object, ...] | None:
-    """Return the arguments of an event; None if the log is not one.
+    """Return the arguments of an event; None for another log.
 
     Arguments of dynamic types that are topics are hashed: theirs are the 32 bytes of the topic.
     """
@@ -280,14 +280,14 @@ def decode_event(
 
 
 def is_hashed_topic(abi_type: str) -> bool:
-    """Return whether a topic of a type is the hash of its value: of arrays, tuples and texts."""
+    """Return whether a topic of a type is the hash of the value: of arrays, tuples and texts."""
     return abi_type in {"bytes", "string"} or abi_type.endswith((")", "]"))
 
 
 def format_arguments(
     types: Sequence[str], names: Sequence[str], values: Sequence[object], separator: str = ": "
 ) -> str:
-    """Return values as text, each after its name if it has one, such as `to: 0x…, 5`."""
+    """Return values as text, each after the name, if any, such as `to: 0x…, 5`."""
     return ", ".join(
         f"{name}{separator}{text}" if name else text
         for name, text in zip(
@@ -341,7 +341,7 @@ def format_bytes(data: bytes) -> str:
 
 
 def format_number(number: int) -> str:
-    """Return a number, with an exponent beside it if it is large: `1500000 [1.5e6]`.
+    """Return a number, with an exponent beside a large one: `1500000 [1.5e6]`.
 
     Source: forge's traces.
     """

@@ -1,4 +1,4 @@
-"""Moves of assets in a transaction: transfers, and approvals that it leaves."""
+"""Moves of assets in a transaction: transfers, and remaining approvals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenApproval:
-    """An approval that a transaction changed, and that holds after it."""
+    """An approval that a transaction changed, and that holds afterwards."""
 
     standard: ApprovalStandard
     token: Address
@@ -51,7 +51,7 @@ class TokenApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenScale:
-    """The unit of a token's amounts, as the token says."""
+    """The unit of a token's amounts, from the token itself."""
 
     symbol: str | None = None
     decimals: int | None = None

@@ -97,7 +97,7 @@ class StepProgressed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDecided:
-    """A model decided: on a tool that its agent calls next, or on the final answer."""
+    """A model decided: on a tool that the agent calls next, or on the final answer."""
 
     location: StepLocation
     decision: StepDecision
@@ -150,7 +150,7 @@ Event: TypeAlias = (
 
 @dataclass(slots=True)
 class _Agent:
-    """A contract that called the executor, while its own call lasts."""
+    """A contract that called the executor, while the contract's own call lasts."""
 
     call_depth: int
     location: StepLocation
@@ -189,7 +189,7 @@ class AgentEventBus:
         """Copied into another thread by `pyevm_agents.vm.stack_depth`."""
 
     def listen(self, listener: EventListener) -> Callable[[], None]:
-        """Add a listener; return a function that removes it, and does nothing when repeated."""
+        """Add a listener; return the function that removes the listener, a repeatable one."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
@@ -203,7 +203,7 @@ class AgentEventBus:
     def run(self, purpose: Purpose, request_id: str | None = None) -> Iterator[None]:
         """Emit events for executions in this thread inside of `with`.
 
-        Input: the purpose; the client's id of its request, which the events repeat.
+        Input: the purpose; the client's id of the request, which the events repeat.
         """
         run = _Run(purpose, request_id)
         before = self._here.set(run)
@@ -260,7 +260,7 @@ class AgentEventBus:
         """Do nothing: an unpaid output is not an event."""
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002 - the protocol's
-        """End an agent's step with its result: `StepDecided`."""
+        """End an agent's step with the result: `StepDecided`."""
         run = self._run
         if run is None or not run.agents or not run.agents[-1].is_thinking:
             return

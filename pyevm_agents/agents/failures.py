@@ -1,6 +1,6 @@
 """Revert data as text: errors of known contracts, of the executor, and of Solidity itself.
 
-An agent wraps the reason of a failed tool in its own error: reasons nest, and are shown in full.
+An agent wraps the reason of a failed tool in an error: reasons nest, and are shown in full.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevertContext:
-    """Facts about a reverted call that its revert data do not contain."""
+    """Facts about a reverted call that the revert data do not contain."""
 
     starved: str | None = None
     """The nested call that ran out of gas, and may have caused the revert."""
@@ -78,7 +78,7 @@ class Failure:
 
 
 def read_failure(computation: ComputationAPI) -> Failure | None:
-    """Return a call's failure; None if it succeeded. Cheap: no ABI is loaded."""
+    """Return a call's failure; None on success. Cheap: no ABI is loaded."""
     if not computation.is_error:
         return None
     if computation.error.burns_gas:
@@ -112,7 +112,7 @@ def _list_model_names(computation: ComputationAPI) -> tuple[str, ...]:
 
 
 def _iter_reverted_codes(computation: ComputationAPI) -> Iterator[bytes]:
-    """Yield the codes of a failed call, and of each last call whose output it passed on."""
+    """Yield the codes of a failed call, and of each last call whose output was passed on."""
     output = bytes(computation.output)
     while computation.is_error and bytes(computation.output) in output:
         yield bytes(computation.msg.code)
@@ -138,9 +138,9 @@ def explain_revert(data: bytes, context: RevertContext, known: KnownContracts = 
 
 
 def find_starved_call(computation: ComputationAPI) -> str | None:
-    """Return the nested call that ran out of gas, the gas that it had and the gas that it needed.
+    """Return the nested call that ran out of gas, the gas at hand and the gas needed.
 
-    Output: None if no call ran out of gas, or if a call between reverted for a reason of its own.
+    Output: None if no call ran out of gas, or if a call between reverted for another reason.
     """
     starved = _find_starved_computation(computation)
     return None if starved is None else _describe_starved_call(starved)
@@ -173,7 +173,7 @@ CHARGE = re.compile(r"Needed (\d+) - Remaining (\d+) - Reason: (.*)", re.DOTALL)
 
 
 def _format_needed_gas(error: VMError, gas: int) -> str:
-    """Return the least gas that the call needed for its last charge; a later one may need more."""
+    """Return the least gas that the call needed for the last charge; a later one may need more."""
     text = str(error)
     charge = CHARGE.search(text)
     if charge is None:
@@ -192,7 +192,7 @@ def _format_callee(address: Address) -> str:
 def require_success(computation: ComputationAPI | None, who: str) -> None:
     """Reject a run that reverted.
 
-    Raises: FixtureError: it reverted; the message has the reason.
+    Raises: FixtureError: a revert; the message has the reason.
     """
     if computation is not None and computation.is_error:
         raise FixtureError(
@@ -204,10 +204,10 @@ def require_success(computation: ComputationAPI | None, who: str) -> None:
 def find_answer(
     computation: ComputationAPI, decode_output: Callable[[bytes], object]
 ) -> str | None:
-    """Return the answer of a transaction that ran an agent, also of one that undid its run.
+    """Return the answer of a transaction that ran an agent, also of one that undid the run.
 
     Input:  the transaction's computation; returns the answer in the output of one that succeeded.
-    Output: None if it failed for another reason.
+    Output: None for a failure of another reason.
     """
     output = bytes(computation.output)
     return find_not_done(output) if computation.is_error else str(decode_output(output))

@@ -1,4 +1,4 @@
-"""What the executor returned, in either version of its ABI."""
+"""Results of the executor, in either version of the ABI."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class IterationResult:
 def decode_iteration(output: bytes) -> IterationResult:
     """Decode an `AgentIterationResult` of either version.
 
-    The versions differ in `toolInput`: of version 1, it begins with a selector; of version 2, with
-    an offset, whose first bytes are 0. Final answers decode alike.
+    The versions differ in `toolInput`: of version 1, the data begin with a selector; of version 2,
+    with an offset, whose first bytes are 0. Final answers decode alike.
 
     Raises: MalformedIterationError.
     """

@@ -1,4 +1,4 @@
-"""Differences between a request and what its run does: amounts and accounts.
+"""Differences between a request and the effects of its run: amounts and accounts.
 
 An amount or an account of a transfer that the request does not state; one of the request
 that nothing uses.
@@ -6,14 +6,14 @@ that nothing uses.
     find_differences("Send 5 USDC to Bob", effects, names, units)
     # "moves 6 USDC to 0x…: the request states no such amount"
 
-The check knows nothing of the model and of the rules under which it wrote. It compares a text with
-transfers, so it holds for every model. It compares no verbs: a request that is declined without
-need, or a deposit in place of a payment to the same account, agree with it.
+The check knows nothing of the model and of the rules for the model's text. A text is compared with
+transfers, so the check holds for every model. Verbs are not compared: a request that is declined
+without need, or a deposit in place of a payment to the same account, agree with it.
 
 Compared are the transfers that leave the agent's accounts, or the asker's, for another account. A
-contract that the run called may receive them unnamed, as a pool does, unless the model chose its
-address as an argument. One that passes all on to accounts of the request, or of the arguments, is
-left out: its own transfers are compared.
+contract that the run called may receive transfers unnamed, as a pool does, unless the model chose
+that address as an argument. One that passes all on to accounts of the request, or of the arguments,
+is left out: the transfers from there are compared.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class DifferenceKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestDifference:
-    """A difference between a request and its run."""
+    """A difference between a request and the run."""
 
     kind: DifferenceKind
     text: str
@@ -90,7 +90,7 @@ class RequestDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEffects:
-    """What a run does."""
+    """Effects of a run."""
 
     accounts: frozenset[Address]
     """The agent, its tools and the accounts that they act through."""
@@ -121,7 +121,7 @@ class RunEffects:
 def find_differences(
     request: str, effects: RunEffects, names: Mapping[str, Address], units: Mapping[str, AmountUnit]
 ) -> tuple[RequestDifference, ...]:
-    """Return the differences between a request and what its run does.
+    """Return the differences between a request and the effects of the run.
 
     Input:
         request: the text.
@@ -138,7 +138,7 @@ def find_differences(
 
 
 class _Check:
-    """One comparison. Quantities are marked as used by what states them."""
+    """One comparison. Quantities are marked as used by the stating text or transfer."""
 
     def __init__(
         self, reading: RequestReading, effects: RunEffects, units: Mapping[str, AmountUnit]
@@ -197,7 +197,7 @@ class _Check:
         self._found.append(RequestDifference(kind=kind, text=text))
 
     def _pass_on(self, outs: list[Transfer]) -> list[Transfer]:
-        """Replace transfers to a contract that keeps nothing by those that it makes of them."""
+        """Replace transfers to a contract that keeps nothing by the contract's own transfers."""
         chosen = self._named | self._arguments.addresses
         found: list[Transfer] = []
         for token, middle in dict.fromkeys((each.token, each.receiver) for each in outs):
@@ -280,7 +280,7 @@ class _Check:
             self._add(DifferenceKind.UNSTATED_AMOUNT, f"{text}{' once more' * again}: {reason}")
 
     def _use_all(self, amount: int, token: Address | None) -> bool:
-        """Mark all open quantities of a token, if they are an amount together."""
+        """Mark all open quantities of a token, if an amount together."""
         found = [
             index
             for index, quantity in enumerate(self._reading.quantities)
@@ -315,7 +315,7 @@ class _Check:
         )
 
     def _is_part(self, amount: int, token: Address | None, holder: Address) -> bool:
-        """Whether an amount is a stated part of a balance: all of it, half, ten percent."""
+        """Whether an amount is a stated part of a balance: all, half, ten percent."""
         balance = self._effects.balances.get((holder, token))
         return balance is not None and any(
             amount in {balance * part // 1, -(-balance * part // 1)} for part in self._reading.parts
@@ -386,7 +386,7 @@ class _Check:
     def _list_strays(self) -> set[Address]:
         """Return the accounts in arguments that the request does not name.
 
-        One that a result told may be meant. Tokens and the agent's own accounts are no parties.
+        An account in a result may be meant. Tokens and the agent's own accounts are no parties.
         """
         if self._reading.is_relative:
             return set()
@@ -395,7 +395,7 @@ class _Check:
         return {each for each in self._arguments.addresses if each not in known | asker}
 
     def _check_pairs(self) -> None:
-        """Find amounts that go to another account than the one beside which they stand.
+        """Find amounts that go to another account than the neighbouring one in the text.
 
         Only where the text has as many amounts as accounts: then both stand in one order.
         """

@@ -1,12 +1,12 @@
-"""What a request says of amounts and accounts, for a comparison with what its run does.
+"""Amounts and accounts in a request's text, for a comparison with the effects of its run.
 
     names, units = {"Bob": bob, "USDC": usdc}, {"USDC": AmountUnit(token=usdc, base_units=10**6)}
     reading = read_request("Send 5 USDC to Bob", names, units)
     reading.quantities      # 5 USDC
     reading.names           # Bob
 
-It reads for people who review a run. The executor reads requests by rules of its own. What can't be
-read with certainty is an unknown unit or an unknown name, which agrees with nothing.
+The reading is for people reviewing a run. The executor reads requests by other rules. An uncertain
+word is an unknown unit or an unknown name, which agrees with nothing.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class _FoundUnit:
 
 
 class _Reader:
-    """One reading. The text keeps its length: what is read is replaced by blanks."""
+    """One reading. The text keeps the length: read parts are replaced by blanks."""
 
     def __init__(
         self, text: str, names: Mapping[str, Address], units: Mapping[str, AmountUnit]
@@ -314,13 +314,13 @@ class _Reader:
         return _FoundUnit(end=of[1], other=self._text[end - len(word) : of[1]])
 
     def _match_of(self, start: int) -> tuple[AmountUnit, int] | None:
-        """Return the unit after `of`, and its end; None if none is there."""
+        """Return the unit after `of`, and the end; None if none is there."""
         match = _OF.match(self._text, start)
         unit = None if match is None else self._find_unit(match["word"])
         return None if match is None or unit is None else (unit, match.end())
 
     def _read_unit_before(self, start: int, end: int) -> tuple[int, _FoundUnit]:
-        """Return the unit before a number, and its start."""
+        """Return the unit before a number, and the start."""
         match = _UNIT_BEFORE.search(self._text[:start])
         if match is None:
             return start, _FoundUnit(end=end)
@@ -354,7 +354,7 @@ class _Reader:
         return [*re.finditer(rf"(?<![\w@.])(?:{pattern})(?!\w)", text, re.IGNORECASE)]
 
     def _read_name(self, match: re.Match[str]) -> NamedAccount:
-        """Return the name at a match; an unknown one where the words around make it another."""
+        """Return the name at a match; an unknown one where the words around change the name."""
         folded = _fold(match[0])
         rest = self._text[match.end() :]
         longer = re.match(rf"'s (?!(?:{OWN_THINGS})\b)\w+|\.[A-Za-z]\w*|-\w+|@", rest)
@@ -392,7 +392,7 @@ class _Reader:
 
 
 def _fold(name: str) -> str:
-    """Return a name without what people write in different ways."""
+    """Return a name without spellings that vary between people."""
     return re.sub("[ _.-]+", " ", name).strip().casefold()
 
 

@@ -12,7 +12,7 @@ NO_HANDLER = bytes(20)
 
 
 def encode_run(prompt: str) -> bytes:
-    """Return the calldata that runs an agent with a prompt, its one parameter.
+    """Return the calldata that runs an agent with a prompt, the one parameter.
 
     Source: the ERC, `IERCAgent.run` of version 2.
     """

@@ -1,6 +1,6 @@
-"""Traces of a transaction's agents, read from its tree of computations.
+"""Traces of a transaction's agents, read from the tree of computations.
 
-Nothing is executed again. A step is a finished call of the executor; its observation is the output
+Nothing is executed again. A step is a finished call of the executor; the observation is the output
 of the agent's next call of the tool.
 """
 
@@ -71,7 +71,7 @@ class AgentStep:
 
     @property
     def margin(self) -> Margin | None:
-        """The step's closest decision; None if the model made none, or does not report it."""
+        """The step's closest decision; None if the model made none, or reports none."""
         return self.inference.margin
 
     @property
@@ -109,7 +109,7 @@ class InferenceUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedStep:
-    """A step of an agent as a chain stores it: without the executor's own types."""
+    """A step of an agent as a chain stores it: without the executor's types."""
 
     agent: Address
     """The caller of the executor."""
@@ -176,10 +176,10 @@ class AgentTrace:
 
 @runtime_checkable
 class HasTimings(Protocol):
-    """A language model that keeps the timings of its last generations."""
+    """A language model that keeps the timings of the last generations."""
 
     def get_timing(self, segments: tuple[Segment, ...]) -> Timing | None:
-        """Return the timing of a prompt's last generation; None if it is unknown."""
+        """Return the timing of a prompt's last generation; None if unknown."""
 
 
 def extract_decision(inference: Inference) -> StepDecision:
@@ -205,7 +205,7 @@ def serialize_confidence(confidence: Confidence | None) -> dict[str, object]:
 
 
 def decode_tool_result(call: ComputationAPI) -> str | None:
-    """Return the answer of a tool's call; None if it reverted or returned no answer."""
+    """Return the answer of a tool's call; None for a revert or no answer."""
     if call.is_error:
         return None
     try:
@@ -226,7 +226,7 @@ def extract_agent_steps(
 ) -> tuple[AgentStep, ...]:
     """Return the steps of all agents in a transaction, in order.
 
-    A nested agent's steps follow the step of the outer agent that used it.
+    A nested agent's steps follow the step of the outer agent that made the call.
 
     Input: the transaction's computation; the contracts whose errors are known.
     """
@@ -249,7 +249,7 @@ def trace_agents(
 ) -> AgentTrace:
     """Return the trace of a transaction's agents.
 
-    Input: the transaction's computation; the gas in its receipt; the chain's models, for the
+    Input: the transaction's computation; the gas in the receipt; the chain's models, for the
            duration of each generation.
     """
     return AgentTrace(
@@ -274,7 +274,7 @@ def sum_usage(inferences: Iterable[Inference]) -> InferenceUsage:
 
 
 def get_timing(inference: Inference, models: Mapping[str, LanguageModel]) -> Timing | None:
-    """Return the timing of an inference; None if it is unknown, or if the rules decided."""
+    """Return the timing of an inference; None if unknown, or if the rules decided."""
     if inference.is_decided:
         return None
     model = models.get(inference.model)
@@ -357,7 +357,7 @@ def _find_tool_call(tool: Address, later: Sequence[ComputationAPI]) -> Computati
 
 
 def _evm_gas(call: ComputationAPI) -> int:
-    """Return the gas of a call without that of prompts and outputs in it, also reverted ones."""
+    """Return the gas of a call without that of prompts and outputs inside, also reverted ones."""
     word_gas, pending = 0, [call]
     while pending:
         computation = pending.pop()

@@ -1,6 +1,6 @@
 """The click group with the table of commands.
 
-A command's module is imported when the command runs, because importing all of them is slow.
+A command's module is imported when the command runs, because importing all is slow.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def estimate_callback(  # noqa: PLR0913 - keyword arguments
 ) -> CallbackEstimate:
     """Estimate a run of an agent, or one from a request on.
 
-    Raises: AgentsError: the model, the node or the agent does not allow it.
+    Raises: AgentsError: the model, the node or the agent does not allow an estimate.
     """
     with ExitStack() as stack:
         status = stack.enter_context(StatusLine())

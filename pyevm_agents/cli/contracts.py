@@ -1,4 +1,4 @@
-"""`pyevm-agents contracts`: the folder of the Solidity sources, for projects that import them."""
+"""`pyevm-agents contracts`: the folder of the Solidity sources, for imports in projects."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def contracts(*, remapping: bool) -> None:
     r"""Print the folder of the Solidity sources.
 
     \b
-    The folder is an npm package. Import its files as
-    "@pyevm-agents/contracts/IERCAgent.sol".
+    The folder is an npm package. Import the files as "@pyevm-agents/contracts/IERCAgent.sol".
     """
     folder = find_sources()
     click.echo(f"{IMPORT_PREFIX}={folder}/" if remapping else folder)

@@ -34,7 +34,7 @@ def report_errors() -> Iterator[None]:
     """Flush the output at the end; report an error as a message and exit.
 
     The exit status is 2 for a mistake of the user, 1 for a failure of the engine or the output, 4
-    for an agent that did not do what was asked, 130 for Ctrl-C.
+    for an agent that did not do the task, 130 for Ctrl-C.
     """
     try:
         yield

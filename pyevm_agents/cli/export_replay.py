@@ -117,8 +117,8 @@ def export_replay(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Export the steps of agents in the transactions with hashes TX.
 
-    `ReplayAgentExecutor.sol` replays them without a model in any EVM: forge test, anvil,
-    Hardhat. The export states the gas of each inference; the other EVM does not charge it.
+    `ReplayAgentExecutor.sol` replays the steps without a model in any EVM: forge test, anvil,
+    Hardhat. The export states the gas of each inference; the other EVM does not charge that gas.
     """
     if output is not None:
         require_file_path(output)
@@ -176,7 +176,7 @@ def _collect_steps(
 
 @contextmanager
 def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
-    """Open a recorded chain; yield its RPC function, and the hashes of transactions with agents."""
+    """Open a recorded chain; yield the RPC function, and the hashes of transactions with agents."""
     recorded = load_bundled_fixture(fixture)
     node = Node(open_chain(recorded), now=time.time)
     session, service = Session("in process"), build_node_service(node)
@@ -192,9 +192,9 @@ def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
 
 
 def _require_solidity_names(name: str, contracts: str) -> None:
-    """Check the name of the library and the folder of its imports.
+    """Check the name of the library and the folder of the imports.
 
-    Raises: click.UsageError: Solidity would reject one of them.
+    Raises: click.UsageError: Solidity would reject a name or the folder.
     """
     try:
         require_library_name(name)

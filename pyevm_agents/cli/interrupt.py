@@ -1,4 +1,4 @@
-"""Ctrl-C. Imports nothing: `pyevm_agents.__main__` uses it before all other imports."""
+"""Ctrl-C. Imports nothing: `pyevm_agents.__main__` runs this before all other imports."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""ABIs of a user's contracts, which name the errors of its contracts in what commands show.
+"""ABIs of a user's contracts, which name the contracts' errors in the output of commands.
 
-A deployment keeps no ABI on the chain. `--abi FILE` gives it to a command again, and the command to
-the node, if that takes ABIs: then its traces name the errors, too.
+A deployment keeps no ABI on the chain. `--abi FILE` gives the ABI to a command again, and the
+command to a node that takes ABIs: then the node's traces name the errors, too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_known_abis(files: Iterable[Path]) -> tuple[ContractAbi, ...]:
 
 
 def learn_abis(sender: Sender, files: Iterable[Path]) -> None:
-    """Name the errors of files' contracts for a sender, and in the traces of its node.
+    """Name the errors of files' contracts for a sender, and in the traces of the sender's node.
 
     Raises: ConfigError: a file has no ABI. RemoteFault: the node does not answer.
     """

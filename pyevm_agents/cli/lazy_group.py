@@ -1,4 +1,4 @@
-"""Click groups whose commands are imported when they run, because importing all of them is slow."""
+"""Click groups whose commands are imported when run, because importing all is slow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def choose_hash_backend() -> None:
 
 
 def _import_with_dependencies(name: str) -> ModuleType:
-    """Import a module without garbage collection, and exempt its objects from later collections.
+    """Import a module without garbage collection, and exempt the objects from later collections.
 
     Modules are never freed; collecting during the import takes a tenth of its time.
     """
@@ -47,10 +47,10 @@ def _import_with_dependencies(name: str) -> ModuleType:
 
 
 class LazyGroup(click.Group):
-    """A group that imports the module of a command on its use."""
+    """A group that imports the module of a command on use."""
 
     def __init__(self, *, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401 - click's
-        """Input: modules: for each command its module in `cli`; it has the command's name."""
+        """Input: modules: for each command the module in `cli` that has the command's name."""
         super().__init__(**settings)
         self._modules = modules
 
@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
         return [*self._modules]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
-        """Return the command of a name; None if it is unknown."""
+        """Return the command of a name; None if unknown."""
         file = self._modules.get(cmd_name)
         if file is None:
             return None

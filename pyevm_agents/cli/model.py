@@ -44,7 +44,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
-    """A model's files and its profile in genesis."""
+    """A model's files and the profile in genesis."""
 
     summary: ModelSummary
     path: Path
@@ -54,7 +54,7 @@ class ModelReport:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Size of the weights and of a full context; None if the header does not determine it."""
+        """Size of the weights and of a full context; None if not known from the header."""
         per_token = self.summary.state_bytes_per_token
         if per_token is None:
             return None
@@ -133,7 +133,7 @@ def add(  # noqa: PLR0913 - one for each option
     may_replace: bool,
     as_json: bool,
 ) -> None:
-    """Load FILE as a node would, print its facts, and keep it under a name.
+    """Load FILE as a node would, print the facts, and keep the model under a name.
 
     FILE is a GGUF model, or the name of a model whose file is used; without FILE, the installed
     model's. The file stays where it is. A file that can't be the model of a chain is refused.
@@ -236,16 +236,16 @@ def show(name: str, *, as_json: bool) -> None:
 @model.command(short_help="Remove a model's name.")
 @click.argument("name")
 def remove(name: str) -> None:
-    """Remove a model's name. Its file stays."""
+    """Remove a model's name. The file stays."""
     removed = open_registry().remove(name)
     path = escape(sanitize(str(removed.base.path)))
     out.print(f"Removed {escape(name)}. Its file stays: {path}", soft_wrap=True)
 
 
 def _load_report(choice: ModelChoice) -> ModelReport:
-    """Return a model's report; loads the model unless its facts are cached.
+    """Return a model's report; loads the model unless the facts are cached.
 
-    Raises: ConfigError: it can't be the model of a chain.
+    Raises: ConfigError: the file can't be the model of a chain.
     """
     watch = StatusLine()
     with (

@@ -140,7 +140,7 @@ def convert(  # noqa: PLR0913 - one for each option
     """Convert FLOAT, a float model in ONNX, to a file that computes in integers.
 
     Converted are linear models, multilayer perceptrons, tree ensembles and 1-D convolutions, as
-    scikit-learn, LightGBM and PyTorch export them. The table shows the errors of the outputs.
+    exported by scikit-learn, LightGBM and PyTorch. The table shows the errors of the outputs.
     """
     from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
     from pyevm_agents.models.numeric.convert import (  # noqa: PLC0415

@@ -26,11 +26,11 @@ SHOWN_NODES = 40
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def inspect_file(file: Path, *, as_json: bool) -> None:
-    """Check an ONNX file as a node does, and show it: numbers, operators, shapes, price, digest.
+    """Check an ONNX file as a node does; show the numbers, operators, shapes, price and digest.
 
-    FILE is restricted to what is exact in integers; `pyevm-agents model convert` makes such files.
-    It may be the name of a shipped model: forecast, risk, sentiment.
-    The gas is that of an evaluation at the default prices, without the call's calldata and output.
+    FILE is restricted to operators that are exact in integers; `pyevm-agents model convert` makes
+    such files. FILE may be the name of a shipped model: forecast, risk, sentiment. The gas is that
+    of an evaluation at the default prices, without the call's calldata and output.
     """
     from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx and NumPy
     from pyevm_agents.models.numeric.catalogue import find_named  # noqa: PLC0415

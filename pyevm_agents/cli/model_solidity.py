@@ -37,8 +37,8 @@ def solidity(
 ) -> None:
     """Write FILE, a numeric model in integers or the name of a shipped one, as Solidity.
 
-    The library and the contract give the results of the precompile at 0x1a, on chains that do not
-    have it.
+    The library and the contract give the results of the precompile at 0x1a, on chains without the
+    precompile.
     """
     from pyevm_agents.models.numeric import NumericModelError  # noqa: PLC0415 - imports onnx
     from pyevm_agents.models.numeric.catalogue import find_named  # noqa: PLC0415

@@ -76,7 +76,7 @@ def _parse_request_id(
 def models(url: str, *, as_json: bool) -> None:
     """List the models that contracts of a node can use, numeric models last.
 
-    Prints their names, digests, limits and prices. With --json, it lists the language models.
+    Prints names, digests, limits and prices. With --json, lists the language models.
     """
     listing = call_node(url, "agent_models")
     if as_json:
@@ -217,10 +217,10 @@ def estimate(  # noqa: PLR0913 - one for each option
     Also prints the gas of the EVM, of prompts and of output. The inference is cached: the
     transaction itself takes no further inference.
 
-    With --callback, TO is an agent whose model runs off the chain, by an oracle: its run is
+    With --callback, TO is an agent whose model runs off the chain, by an oracle: the run is
     simulated on a fork, and each step's callback gas is printed, before anything is sent.
 
-    The exit status is 4 if the agent does not do what is asked; the answer is printed.
+    The exit status is 4 if the agent does not do the task; the answer is printed.
     """
     if callback or request_id is not None:
         _require_callback_options(to, prompt, request_id)
@@ -325,9 +325,9 @@ def _warn_of_missing_code(url: str, to: str, data: str) -> None:
 
 @click.group(short_help="Replace a node's model by a script.")
 def script() -> None:
-    """Replace a node's model by a script, to mock it from any language.
+    """Replace a node's model by a script, to mock the model from any language.
 
-    The script's output is tokenized by the model and has its gas prices.
+    The script's output is tokenized by the model and has the model's gas prices.
     """
 
 
@@ -359,9 +359,9 @@ def set_script(steps: BinaryIO, url: str, *, model: str | None) -> None:
 
 
 def _read_script(file: BinaryIO) -> list[Any]:
-    """Read a script. The node validates its steps.
+    """Read a script. The node validates the steps.
 
-    Raises: click.UsageError: it is not a JSON list.
+    Raises: click.UsageError: not a JSON list.
     """
     try:
         steps = decode(file.read(), Limits())

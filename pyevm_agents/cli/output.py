@@ -55,7 +55,7 @@ def print_table(table: Table) -> None:
 
 
 def format_answer_label(answer: str) -> tuple[str, str]:
-    """Return the label and the style of an agent's answer: not green if it is not done."""
+    """Return the label and the style of an agent's answer: not green if not done."""
     return ("Answer", "bold green") if is_done(answer) else ("Not done", "bold yellow")
 
 
@@ -154,9 +154,9 @@ class StatusLine:
 
 @contextmanager
 def show_waiting(text: str) -> Iterator[None]:
-    """Show what a block of code waits for, with the seconds, if it waits for long.
+    """Show the wait of a block of code, with the seconds, if that takes long.
 
-    In a terminal the line is rewritten each second; elsewhere it is printed once.
+    In a terminal the line is rewritten each second; elsewhere the line is printed once.
     """
     done = threading.Event()
     start = time.monotonic()
@@ -185,7 +185,7 @@ CLEAR = "\r\x1b[2K"
 
 
 class LiveOutput:
-    """Standard output of a log, with colours and a live line if it is a terminal.
+    """Standard output of a log, with colours and a live line in a terminal.
 
     Only one thread may write.
     """
@@ -210,7 +210,7 @@ class LiveOutput:
         self._put(text)
 
     def set_live_line(self, text: str) -> None:
-        """Set the live line, cut to the terminal's width; an empty text erases it."""
+        """Set the live line, cut to the terminal's width; an empty text erases the line."""
         if not self.is_live:
             return
         width = max(out.width - 1, 1)

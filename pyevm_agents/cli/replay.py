@@ -90,7 +90,7 @@ def replay(  # noqa: PLR0913 - one for each option
     """Check recorded chains: execute every block again and compare.
 
     The exit status is 1 if a file was altered or a result differs; the message names the first
-    block, transaction and step. It is 2 if a file can't be checked.
+    block, transaction and step. The status is 2 if a file can't be checked.
     """
     context = click.get_current_context()
     for name, option in (("models", "--model"), ("adapter", "--adapter"), ("threads", "--threads")):
@@ -144,9 +144,9 @@ def _match_models(
 ) -> list[tuple[ModelProfile, ModelChoice]]:
     """Return each of a chain's models with the choice that has its digest.
 
-    The only choice is the chain's only model: `Replay` compares their digests.
+    The only choice is the chain's only model: `Replay` compares both digests.
 
-    Raises: ConfigError: a model is a script, or no choice has its digest.
+    Raises: ConfigError: a model is a script, or no choice has the model's digest.
     """
     config = fixture.config
     for profile in config.models:

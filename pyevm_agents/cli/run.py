@@ -132,15 +132,15 @@ def run(  # noqa: PLR0913 - one for each option
     """Run agents for a GOAL on a development chain, in nine phases.
 
     The phases are discover, plan, trust_check, policy_check, dry_run, execute, verify, summarize
-    and record. The execution does what the dry run did, or nothing. The exit status is 4 if an
-    agent does not do what is asked, and 1 if the run is rejected, is cancelled or fails otherwise.
-    Agents are Python programs of yours: they are imported and run. A run is appended to
-    agent_log.json in the first agent's folder.
+    and record. The execution has the effects of the dry run, or none. The exit status is 4 if an
+    agent does not do the task, and 1 if the run is rejected, is cancelled or fails otherwise.
+    Agents are Python programs of yours: the command imports and runs your code. A run is appended
+    to agent_log.json in the first agent's folder.
 
-    A deployed agent plans by running on a draft: each tool that its model uses is a step. Its
-    folder is agents/NAME in that of --data, written from what the contract says of itself.
+    A deployed agent plans by running on a draft: each tool that the model uses is a step. The
+    folder is agents/NAME in that of --data, written from the contract's own description.
 
-    A run that was stopped by --until, at a question or by a kill goes on with --continue, if it was
+    A run that was stopped by --until, at a question or by a kill goes on with --continue, if
     started with --data.
     """
     require_agents_extra()
@@ -209,7 +209,7 @@ def _build_request(goal: str, category: str, budget: BudgetChoices) -> TaskReque
 
 @dataclass(frozen=True, slots=True)
 class _Journey:
-    """A run from where it stands to where it stops."""
+    """A run from the current phase to the next stop."""
 
     plane: ControlPlane
     printer: RunPrinter
@@ -219,7 +219,7 @@ class _Journey:
     is_validated: bool
 
     def start(self, request: TaskRequest, until: str | None) -> RunResult:
-        """Run a new task; return the run when it has stopped."""
+        """Run a new task; return the stopped run."""
         from pyevm_agents.control.requests import StartRequest  # noqa: PLC0415 - needs the extra
 
         for run_id in self.plane.list_unfinished():
@@ -231,7 +231,7 @@ class _Journey:
         return self._ask(self.plane.start_run(task_id, stop, waits=True))
 
     def go_on(self, run_id: str, until: str | None) -> RunResult:
-        """Continue a run that has not ended; return it when it has stopped."""
+        """Continue a run that has not ended; return the stopped run."""
         found = self.plane.get_run(run_id)
         if found.phase is None:
             raise ConfigError(f"run {run_id}: has ended, {found.status.value}; start another one")
@@ -259,7 +259,7 @@ class _Journey:
         return Phase.DRY_RUN.value if self.confirms else until
 
     def _sign(self, run_id: str) -> RunResult:
-        """Confirm a dry run by the operator's key; return the run when it has stopped."""
+        """Confirm a dry run by the operator's key; return the stopped run."""
         from pyevm_agents.control.requests import ConfirmationRequest  # noqa: PLC0415 - needs the extra
 
         expiry = int(time.time()) + CONFIRMED_SECONDS
@@ -277,7 +277,7 @@ class _Journey:
         return self.plane.confirm_run(run_id, request, waits=True)
 
     def _ask(self, run: RunResult) -> RunResult:
-        """Ask before the execution, if that is wished; go on, or cancel the run."""
+        """Confirm the execution at the terminal, if that is wished; go on, or cancel the run."""
         run_id = run.run_id
         is_asked = self.confirms or run.waits_for_confirmation
         if not is_asked or run.phase is not Phase.EXECUTE:

@@ -23,7 +23,7 @@ INDENT = " " * (NAME_WIDTH + 4)
 
 
 class RunPrinter:
-    """Prints the phases of a run as they end. Called by the thread that advances it."""
+    """Prints the phases of a run, each at the end. Called by the thread that advances the run."""
 
     def __init__(self, status: StatusLine, *, is_quiet: bool) -> None:
         """Input: the line of the phase that is performed; whether nothing is printed."""

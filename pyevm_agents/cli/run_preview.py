@@ -1,4 +1,4 @@
-"""What a run would move, beside its request, and the question whether to send it."""
+"""Preview of a run: moves of assets beside the request, and the question whether to send."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ yes_option = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreview:
-    """What a run would do. Lists have the form of `agent_traceCall`'s."""
+    """Effects of a run. Lists have the form of `agent_traceCall`'s."""
 
     transfers: Sequence[MoveJson]
     approvals: Sequence[MoveJson]
@@ -61,7 +61,7 @@ class RunPreview:
 
     @property
     def agrees(self) -> bool:
-        """Whether the run is compared with its request, does not differ, and does not fail."""
+        """Whether the run is compared with the request, does not differ, and does not fail."""
         return self.differences is not None and not self.differences and self.failure is None
 
     def moves_as(self, other: RunPreview) -> bool:
@@ -110,7 +110,7 @@ class RunPreview:
         return sanitize(name_addresses(address, self.names))
 
     def _format_token(self, move: MoveJson) -> str:
-        """Return the symbol; beside it the address of a token that the agent has no name for."""
+        """Return the symbol, and the address of a token that the agent has no name for."""
         token = move["token"]
         if token is None:
             return self.native_symbol
@@ -232,7 +232,7 @@ def find_answer(trace: StepJson) -> str | None:
 
 
 def list_steps(steps: Sequence[StepJson], depth: int = 0) -> list[tuple[int, StepJson]]:
-    """Return the steps of a trace's tree, nested agents' first, each with its depth."""
+    """Return the steps of a trace's tree, nested agents' first, each with the depth."""
     found: list[tuple[int, StepJson]] = []
     for step in steps:
         found += [*list_steps(step["steps"], depth + 1), (depth, step)]
@@ -242,8 +242,8 @@ def list_steps(steps: Sequence[StepJson], depth: int = 0) -> list[tuple[int, Ste
 def choose_screen(*, as_json: bool, is_asked: bool) -> Console | None:
     """Return where a preview is printed: beside JSON only for a person, and on standard error.
 
-    Input:  is_asked: whether a question follows, if somebody can answer it.
-    Output: None if it is not printed.
+    Input:  is_asked: whether a question follows, if a person can answer.
+    Output: None if not printed.
     """
     if not as_json:
         return out
@@ -251,7 +251,7 @@ def choose_screen(*, as_json: bool, is_asked: bool) -> Console | None:
 
 
 def print_trial(trial: RunTrial, screen: Console) -> None:
-    """Print a run: its steps, and what it moves unless it reverts."""
+    """Print a run: the steps, and the moves of assets unless the run reverts."""
     view = TraceView(names=trial.names, closest=None, shows_prompts=False)
     if trial.steps is None:
         screen.print(view.format_answer(trial.answer or ""), soft_wrap=True)
@@ -266,16 +266,16 @@ def print_trial(trial: RunTrial, screen: Console) -> None:
 
 
 def is_answerable() -> bool:
-    """Return whether somebody at a terminal can answer a question."""
+    """Return whether a person at a terminal can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and err.is_terminal
 
 
 def may_send(preview: RunPreview | None, *, assumes_yes: bool) -> bool:
-    """Return whether a run may be sent; ask at a terminal.
+    """Return whether a run may be sent; confirm at a terminal.
 
-    Without a terminal, a run that differs from its request is not sent, nor one that is unknown.
+    Without a terminal, a run that differs from the request is not sent, nor one that is unknown.
 
-    Input:  preview: None if it is not known what the run would do.
+    Input:  preview: None if the effects of the run are not known.
     """
     if assumes_yes:
         return True

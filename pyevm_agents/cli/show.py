@@ -87,7 +87,7 @@ def show(file: Path, *, output: Path | None, opens: bool) -> None:
 
 
 class _Progress:
-    """A line about what is done, if it takes long."""
+    """A line about progress, if the work takes long."""
 
     def __init__(self) -> None:
         self.watch = StatusLine()
@@ -95,7 +95,7 @@ class _Progress:
         self._is_told = False
 
     def tell(self, text: str) -> None:
-        """Show what is done next: each step in a terminal, the first one elsewhere."""
+        """Show the next step: each one in a terminal, the first one elsewhere."""
         if time.monotonic() - self._start_seconds < QUIET_SECONDS:
             return
         if is_live() or not self._is_told:
@@ -106,7 +106,7 @@ class _Progress:
 def _require_own_file(path: Path, source: Path) -> None:
     """Reject an output that can't be written, or that is not a page.
 
-    Raises: ConfigError: it can't be written. click.UsageError: it is another file.
+    Raises: ConfigError: not writable. click.UsageError: another file.
     """
     require_file_path(path)
     if is_stream(path) or is_replaceable(path):
@@ -122,8 +122,8 @@ def _require_own_file(path: Path, source: Path) -> None:
 def _read_page(file: Path, progress: _Progress) -> RecordedPage:
     """Return the page of a file.
 
-    Raises: ConfigError: it can't be read, is of another kind, or of another version. FixtureError:
-            it was altered. MismatchError: its chain has other results.
+    Raises: ConfigError: unreadable, of another kind, or of another version. FixtureError: an
+        altered page. MismatchError: the chain has other results.
     """
     try:
         data = file.read_bytes()
@@ -145,7 +145,7 @@ def _read_page(file: Path, progress: _Progress) -> RecordedPage:
 
 
 def _find_json_error(data: bytes) -> str:
-    """Return where the JSON of a file is broken, after a semicolon; empty if it is not JSON."""
+    """Return where the JSON of a file is broken, after a semicolon; empty for other texts."""
     if not data.lstrip().startswith((b"{", b"[")):
         return ""
     try:

@@ -167,11 +167,11 @@ def open_existing_store(
     """Open an existing store.
 
     Input:
-        store_path: its file; None for the user's own store.
-        report: callback for its first failure.
+        store_path: the file; None for the user's own store.
+        report: callback for the first failure.
 
     Raises:
-        ConfigError: it does not exist, or is not a store.
+        ConfigError: no file, or not a store.
     """
     path = store_path or get_generations_path()
     if path is None:
@@ -216,7 +216,7 @@ def recompute(stored: StoredGeneration, model: LlamaModel) -> Generation:
 
 
 def describe_difference(stored: Generation, computed: Generation) -> str | None:
-    """Return the first difference of two generations; None if they are equal."""
+    """Return the first difference of two generations; None if equal."""
     both = zip(stored.tokens, computed.tokens, strict=False)
     for index, (old, new) in enumerate(both):
         if old != new:
@@ -299,7 +299,7 @@ def _format_canary(fingerprint: str) -> str:
 
 
 def _parse_fingerprint(fingerprint: str) -> object:
-    """Return a fingerprint as JSON; unchanged if it is not JSON."""
+    """Return a fingerprint as JSON; unchanged if not JSON."""
     try:
         return json.loads(fingerprint)
     except ValueError:

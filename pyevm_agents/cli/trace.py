@@ -51,11 +51,11 @@ def _validate_hash(_context: click.Context, _argument: click.Parameter, value: s
 def trace(transaction: str, url: str, *, prompts: bool, as_json: bool) -> None:
     """Show the steps of agents in the transaction with hash TX.
 
-    Each step has its prompt, generation and observation, its tokens (cold, warm, output, forced)
-    and their gas, the margin of its closest decision, and the time of the inference. A nested
-    agent's steps are below the step that used it. Addresses have the names of the agent's base
+    Each step has the prompt, the generation and the observation, the tokens (cold, warm, output,
+    forced) and their gas, the margin of the closest decision, and the time of the inference. A
+    nested agent's steps are below the calling step. Addresses have the names of the agent's base
     prompt, or else of contracts that the node knows: see `pyevm-agents node --artifacts`. An answer
-    is labelled `Not done` if the agent did not do what was asked.
+    is labelled `Not done` if the agent did not do the task.
     """
     tx_trace = call_node(url, "agent_traceTransaction", transaction)
     if as_json:
@@ -122,16 +122,16 @@ class TraceView:
         )
 
     def format_text(self, text: str) -> str:
-        """Return a text from the chain on one line, with names of its addresses."""
+        """Return a text from the chain on one line, with names of the addresses."""
         return sanitize(name_addresses(text, self.names))
 
     def format_address(self, address: str) -> str:
-        """Return an address, after its name if it has one."""
+        """Return an address, after the name, if any."""
         name = self.names.get(address)
         return address if name is None else f"{name} {address}"
 
     def iter_tree_lines(self, step: StepJson, *, is_last: bool) -> Iterator[str]:
-        """Yield a step's lines, and those of the steps below it, with the lines of the tree."""
+        """Yield a step's lines, and those of the steps below, with the lines of the tree."""
         yield f"[dim]{'└─' if is_last else '├─'}[/] {self._format_title(step)}"
         margin = "   " if is_last else "│  "
         nested = step["steps"]
@@ -173,12 +173,12 @@ class TraceView:
             yield format_line("Time", f"cached; computed in {duration}" if is_cached else duration)
 
     def format_answer(self, answer: str) -> str:
-        """Return the line of an answer, whose label says whether it is done."""
+        """Return the line of an answer, with a label: done or not."""
         label, style = format_answer_label(answer)
         return format_line(label, self.format_text(answer), style)
 
     def iter_action_lines(self, step: StepJson) -> Iterator[str]:
-        """Yield the lines of a step's tool, its arguments and its result."""
+        """Yield the lines of a step's tool, the arguments and the result."""
         action = sanitize(step["action"] or "")
         if step.get("tool") is not None:
             action += f"  {self.format_address(step['tool'])}"

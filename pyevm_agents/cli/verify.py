@@ -1,4 +1,4 @@
-"""`pyevm-agents verify`: compute an oracle's answer again and compare it byte for byte."""
+"""`pyevm-agents verify`: compute an oracle's answer again and compare byte for byte."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def verify(
     """Check the answers that transaction TX handed in to an AgentOracle.
 
     Finds the request, forks the chain at the request's block, runs the model there, and compares
-    the answer and its evidence byte for byte.
+    the answer and the evidence byte for byte.
 
     The exit status is 0 if all is equal, 1 if an answer differs, 2 for a mistake in the options,
-    and 3 if it could not be checked.
+    and 3 if no check was possible.
     """
     try:
         verifications = _verify_all(transaction, url, options, hardfork)
@@ -101,7 +101,7 @@ def _verify_all(
 
 
 def print_verification(verification: Verification) -> None:
-    """Print an answer, its computation, and what differs."""
+    """Print an answer, the computation, and the differences."""
     stated = verification.stated
     commitment = stated.request.commitment
     for name, text in (

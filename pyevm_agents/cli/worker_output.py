@@ -60,7 +60,7 @@ class WorkerOutput:
                 )
 
     def write_summary(self, counts: Counter[str]) -> None:
-        """Write what was done, as the last line."""
+        """Write the worker's summary, as the last line."""
         shown = {name: counts[name] for name in ("found", "computed", "sent", "mined", "settled")}
         with self._lock:
             if self._is_json:

@@ -48,7 +48,7 @@ class RevertedError(AgentsError):
         """Describe a revert.
 
         Input: the message; the reason, such as `TooEarly(requestId=1, deadline=2)`; the answer of
-               an agent that undid its run, since it is not done.
+            an agent that undid a run, since the run is not done.
         """
         super().__init__(message)
         self.reason, self.answer = reason, answer
@@ -128,7 +128,7 @@ class SendingAccount(Protocol):
         nonce: int | None = None,
         purpose: str = "",
     ) -> SentTransaction:
-        """Send a transaction, and wait until it is mined.
+        """Send a transaction, and wait until mined.
 
         Input:
             to: None makes a contract.
@@ -141,7 +141,7 @@ class SendingAccount(Protocol):
         ...
 
     def deploy(self, creation: bytes, *, purpose: str = "") -> Address:
-        """Deploy a contract; return its address. Input: purpose: the contract's name."""
+        """Deploy a contract; return the address. Input: purpose: the contract's name."""
         sent = self.transact(None, creation, purpose=purpose)
         if sent.contract is None:
             raise RemoteFault(
@@ -160,7 +160,7 @@ class SendingAccount(Protocol):
         ...
 
     def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
-        """Return who sent a mined transaction."""
+        """Return the sender of a mined transaction."""
         ...
 
 
@@ -241,12 +241,12 @@ class NodeAccount(SendingAccount):
         nonce: int | None = None,
         purpose: str = "",  # noqa: ARG002 - as the protocol has it
     ) -> SentTransaction:
-        """Send a transaction, and wait until it is mined.
+        """Send a transaction, and wait until mined.
 
         Input:  gas: by default the node's estimate, and a fifth more. nonce: by default the
                 account's next one, after pending transactions.
-        Raises: RevertedError: it reverts. RemoteError: the node refuses it. AgentsError: too little
-                ether, or it was not mined.
+        Raises: RevertedError: a revert. RemoteError: the node refuses the transaction. AgentsError:
+            too little ether, or not mined.
         """
         form = {"from": self._name, "data": encode_hex(data), "value": hex(value_wei)}
         if to is not None:
@@ -283,7 +283,7 @@ class NodeAccount(SendingAccount):
         return [*self._search(criteria, first_block, last)] if first_block <= last else []
 
     def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
-        """Return who sent a mined transaction."""
+        """Return the sender of a mined transaction."""
         name = encode_hex(transaction_hash)
         transaction: Any = self.client.request("eth_getTransactionByHash", [name])
         if transaction is None:
@@ -312,7 +312,7 @@ class NodeAccount(SendingAccount):
             yield from parse_logs(logs)
 
     def _send(self, form: dict[str, str]) -> str:
-        """Send a transaction that the node signs; return its hash."""
+        """Send a transaction that the node signs; return the hash."""
         try:
             return str(self.client.request("eth_sendTransaction", [form]))
         except RemoteError as error:
@@ -324,7 +324,7 @@ class NodeAccount(SendingAccount):
             ) from error
 
     def _sign_and_send(self, form: dict[str, str]) -> str:
-        """Sign a transaction here and send it; return its hash."""
+        """Sign a transaction here and send; return the hash."""
         from eth_account import Account as Signer  # noqa: PLC0415 - slow to import
 
         assert self._key is not None  # noqa: S101 - checked by `transact`
@@ -388,7 +388,7 @@ class NodeAccount(SendingAccount):
     def _build_reverted(
         self, transaction_hash: str, form: Mapping[str, str], receipt: Mapping[str, Any]
     ) -> RevertedError:
-        """Return the error of a mined transaction, with the reason of a call before its block."""
+        """Return the error of a mined transaction, with the reason of a call before the block."""
         before = hex(int(receipt["blockNumber"], 16) - 1)
         reason, answer = "no reason known", None
         try:

@@ -120,7 +120,7 @@ class ChainClient(RemoteClient):
         return head
 
     def read_pending_time(self) -> int | None:
-        """Return the timestamp that the next block would have; None where the node does not say."""
+        """Return the timestamp that the next block would have; None where the node states none."""
         try:
             block: Any = self.request("eth_getBlockByNumber", ["pending", False])
             return int(block["timestamp"], 16)
@@ -142,7 +142,7 @@ class ChainClient(RemoteClient):
         return self._read_quantity("eth_getTransactionCount", [encode_hex(address), "latest"])
 
     def read_priority_fee(self) -> int | None:
-        """Return the priority fee that the node suggests; None if it suggests none."""
+        """Return the priority fee that the node suggests; None without a suggestion."""
         try:
             return self._read_quantity("eth_maxPriorityFeePerGas", [])
         except RemoteError:
@@ -153,14 +153,14 @@ class ChainClient(RemoteClient):
         return self._read_quantity("eth_gasPrice", [])
 
     def call(self, call: UnsignedCall) -> bytes:
-        """Return the output of a call. Raises: RejectedCallError: it fails."""
+        """Return the output of a call. Raises: RejectedCallError: the call fails."""
         try:
             return decode_hex(str(self.request("eth_call", [call.serialize(), "latest"])))
         except RemoteError as error:
             raise RejectedCallError(error.message, error.revert_data) from error
 
     def estimate_gas(self, call: UnsignedCall) -> int:
-        """Return the least gas limit of a transaction. Raises: RejectedCallError: it fails."""
+        """Return the least gas limit of a transaction. Raises: RejectedCallError: a failing one."""
         try:
             return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
         except RemoteError as error:
@@ -170,7 +170,7 @@ class ChainClient(RemoteClient):
             raise RejectedCallError(error.message, data) from error
 
     def send_raw(self, raw: bytes) -> None:
-        """Send a signed transaction. Raises: RemoteError: the node refuses it."""
+        """Send a signed transaction. Raises: RemoteError: a refusal of the node."""
         self.request("eth_sendRawTransaction", [encode_hex(raw)])
 
     def read_receipts(self, hashes: Sequence[bytes]) -> list[RemoteReceipt | None]:
@@ -181,7 +181,7 @@ class ChainClient(RemoteClient):
         return [_parse_receipt(each) for each in answers]
 
     def knows_transactions(self, hashes: Sequence[bytes]) -> list[bool]:
-        """Return for transactions whether the node has them, mined or waiting."""
+        """Return for transactions whether the node has each, mined or waiting."""
         answers = self._request_each(
             "eth_getTransactionByHash", [[encode_hex(each)] for each in hashes]
         )
@@ -239,7 +239,7 @@ def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON
 def read_view(
     client: ChainClient, address: bytes, contract: str, function: str, *arguments: object
 ) -> Any:  # noqa: ANN401 - what Solidity returns
-    """Call a view of a bundled contract; return its result.
+    """Call a view of a bundled contract; return the result.
 
     Raises: RejectedCallError: the call fails. DecodingError: the output is not of its type.
     """

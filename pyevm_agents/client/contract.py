@@ -1,4 +1,4 @@
-"""A contract on a remote chain, by JSON-RPC: its views, logs and supported interfaces."""
+"""A contract on a remote chain, by JSON-RPC: views, logs and supported interfaces."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class RemoteContract:
         return to_checksum_address(self.address)
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Return what a view function returns at the last block.
+        """Return the result of a view function at the last block.
 
         Raises: AgentsError: the call failed, or returned something else.
         """
         return self.read_all([(function, arguments)])[0]
 
     def read_all(self, calls: Sequence[tuple[str, tuple[object, ...]]]) -> list[Any]:
-        """Return what view functions return at the last block, in few round trips.
+        """Return the results of view functions at the last block, in few round trips.
 
         Raises: AgentsError: a call failed, or returned something else.
         """
@@ -67,7 +67,7 @@ class RemoteContract:
         """Return the decoded logs of an event, in order.
 
         Input:  topics: the first indexed arguments as numbers; None: any. first, last: blocks.
-        Raises: AgentsError: the node does not search them.
+        Raises: AgentsError: the node does not search these blocks.
         """
         definition = self._find_event(event)
         words = [None if each is None else f"0x{each:064x}" for each in topics]
@@ -92,7 +92,7 @@ class RemoteContract:
         return decode_logs(self._find_event(event), own)
 
     def supports(self, interface: str) -> bool:
-        """Return whether the contract says by ERC-165 that it has an interface."""
+        """Return whether the contract states by ERC-165 that an interface is supported."""
         return self._supports(compute_interface_id(interface)) and not self._supports(
             INVALID_INTERFACE
         )
@@ -144,7 +144,7 @@ def _describe(name: str) -> ContractDescription:
 
 
 def compute_interface_id(interface: str) -> bytes:
-    """Return the ERC-165 identifier of an interface: its own functions' selectors, combined."""
+    """Return the ERC-165 identifier of an interface: the own functions' selectors, combined."""
     parents = {
         "IChallengeableOracle": "IAgentOracle",
         "IAgentOracle": "IERC165",

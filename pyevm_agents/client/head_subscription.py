@@ -20,7 +20,7 @@ class HeadSubscription:
     """Subscribes to new heads in a thread, and connects again when the connection breaks."""
 
     def __init__(self, url: str, on_head: Callable[[], None]) -> None:
-        """Start. Input: a WebSocket URL; what is called after each message."""
+        """Start. Input: a WebSocket URL; a callback after each message."""
         self._url, self._on_head = url, on_head
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(self._follow())
@@ -32,7 +32,7 @@ class HeadSubscription:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the connection."""
         self.close()
 
     def close(self) -> None:

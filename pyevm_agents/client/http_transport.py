@@ -36,7 +36,7 @@ MIN_SECRET_CHARACTERS = 4
 
 
 class TransportError(Exception):
-    """A request without a complete answer; it may succeed if it is repeated."""
+    """A request without a complete answer; may succeed if repeated."""
 
 
 class AnswerTimeoutError(TransportError):
@@ -60,7 +60,7 @@ class HttpAnswer:
 
 
 class HttpTransport:
-    """Posts JSON to a URL, or gets it from there. Thread-safe.
+    """Posts JSON to a URL, or gets JSON from there. Thread-safe.
 
     Redirects are not followed. Paths, queries and passwords of URLs contain API keys, so no message
     shows them.
@@ -76,9 +76,9 @@ class HttpTransport:
     ) -> None:
         """Open no connection yet.
 
-        Input:  the URL; the seconds that a request may take; what the URL is of, for messages; the
-                most bytes of an answer's body, None for `MAX_ANSWER_BYTES`.
-        Raises: ConfigError: it is not an HTTP URL.
+        Input:  the URL; the seconds that a request may take; the name of the URL's server, for
+                messages; the most bytes of an answer's body, None for `MAX_ANSWER_BYTES`.
+        Raises: ConfigError: not an HTTP URL.
         """
         parts = _split_url(url, server)
         self._max_answer_bytes = max_answer_bytes
@@ -232,7 +232,7 @@ def _get_rest(deadline: float) -> float:
 def _read_body(
     response: http.client.HTTPResponse, sock: socket.socket, deadline: float, max_bytes: int
 ) -> bytes:
-    """Return the body; `response.length` is what is missing of one of known length."""
+    """Return the body; `response.length` is the missing part of one of known length."""
     if (response.length or 0) > max_bytes:
         raise AnswerTooLargeError
     pieces, size = [], 0

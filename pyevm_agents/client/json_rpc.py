@@ -101,7 +101,7 @@ class _StatusFault(RemoteFault):
 
 
 class _TemporaryError(Exception):
-    """A failure that may end by itself, and the delay that the server asked for, in seconds."""
+    """A failure that may end by itself, and the delay in the server's response, in seconds."""
 
     def __init__(self, message: str, delay_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -150,13 +150,13 @@ class RemoteClient:
 
     @property
     def public_url(self) -> str:
-        """The URL without what may be secret: scheme, host and port."""
+        """The URL without secret parts: scheme, host and port."""
         return f"{self._transport.scheme}://{self.host}"
 
     def request(self, method: str, params: Sequence[object]) -> object:
-        """Call a method; return its result.
+        """Call a method; return the result.
 
-        Raises: RemoteError: the node's error response. RemoteFault: it does not answer.
+        Raises: RemoteError: the node's error response. RemoteFault: no answer.
         """
         body = json.dumps(_build_form(0, Request(method, params))).encode()
         result = self._read_response(self._send(body, method), method)
@@ -167,7 +167,7 @@ class RemoteClient:
     def request_all(self, requests: Sequence[Request]) -> list[object]:
         """Call several methods in one round trip, or in several if the node answers no batches.
 
-        Output: for each request its result, or a RemoteError.
+        Output: for each request the result, or a RemoteError.
         Raises: RemoteFault: the node does not answer.
         """
         if len(requests) > 1 and self._has_batches:
@@ -219,7 +219,7 @@ class RemoteClient:
         ]
 
     def _read_response(self, response: object, method: str) -> object:
-        """Return the result of a response, or its error."""
+        """Return the result of a response, or the error."""
         if isinstance(response, dict):
             if (error := response.get("error")) is not None:
                 return self._read_error(error)
@@ -332,7 +332,7 @@ def _find_rate_limit(response: object) -> str | None:
 
 
 def _read_retry_after(answer: HttpAnswer) -> float | None:
-    """Return the seconds of `Retry-After`; None if it is missing or a date, which nodes don't send.
+    """Return the seconds of `Retry-After`; None if missing or a date, which nodes don't send.
 
     Source: RFC 9110, section 10.2.3.
     """

@@ -67,7 +67,7 @@ def read_keystore(path: Path) -> Mapping[str, Any]:
 
 
 def read_keystore_address(path: Path) -> str | None:
-    """Return the address that a keystore file states, checksummed; None if it states none.
+    """Return the address that a keystore file states, checksummed; None without one.
 
     Raises: ConfigError: no such file, or not a keystore.
     """
@@ -78,7 +78,7 @@ def read_keystore_address(path: Path) -> str | None:
 
 
 def create_keystore(path: Path, password: str, key: PrivateKey | None = None) -> str:
-    """Write a key, or a new random one, to a new keystore file, readable by its owner alone.
+    """Write a key, or a new random one, to a new keystore file, readable by the owner alone.
 
     Output: the key's address, checksummed.
     Raises: ConfigError: the file exists, or can't be written.

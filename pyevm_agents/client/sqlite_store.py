@@ -1,6 +1,6 @@
 """A SQLite file of this package: opened, checked, and written with full synchronisation.
 
-What `commit` has returned from outlives a kill and a loss of power.
+Writes from which `commit` has returned outlive a kill and a loss of power.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class StoreWriteError(AgentsError):
 
 
 class SqliteStore:
-    """A store in one file, readable by its owner alone. For one thread."""
+    """A store in one file, readable by the owner alone. For one thread."""
 
     table = "identity"
     """Table of what the store belongs to: the last column has values, those before have names."""
@@ -83,7 +83,7 @@ class SqliteStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the file."""
         self.close()
 
     def close(self) -> None:
@@ -92,9 +92,9 @@ class SqliteStore:
 
     @contextmanager
     def commit(self) -> Iterator[None]:
-        """Write what the context does as a whole, or nothing of it.
+        """Write the statements of the context as a whole, or none.
 
-        Raises: StoreWriteError: it can't be written.
+        Raises: StoreWriteError: the file can't be written.
         """
         try:
             with self._begin():
@@ -116,7 +116,7 @@ class SqliteStore:
             raise
 
     def _take_lock(self) -> int:
-        """Lock the file beside the store; return its descriptor."""
+        """Lock the file beside the store; return the descriptor."""
         lock = self.path.with_name(self.path.name + ".lock")
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         try:

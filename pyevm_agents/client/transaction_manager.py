@@ -3,10 +3,9 @@
 The rules:
 
 * A signed transaction is on disk before it is sent.
-* Every transaction ever signed with a nonce is watched: the first may be mined after it was
-  replaced.
+* Every transaction ever signed with a nonce is watched: the first may be mined after a replacement.
 * A transaction that is not mined is sent again when the node has lost it, and replaced with higher
-  fees when blocks pass without it. Its fees and the count of replacements are bounded.
+  fees when blocks pass without it. Fees and the count of replacements are bounded.
 * A nonce whose purpose is gone is used by a transfer of nothing, so that later ones are mined.
 * A mined transaction whose block is removed waits again.
 """
@@ -74,7 +73,7 @@ class FeeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTransaction:
-    """A call that is to be signed: what for, and with how much gas."""
+    """A call that is to be signed: the purpose and the gas."""
 
     kind: str
     key: tuple[bytes, bytes] | None
@@ -97,7 +96,7 @@ class TransactionManager:
         log: WorkerLog,
         settings: FeeSettings | None = None,
     ) -> None:
-        """Input: the node; the store; the key; its chain; where events go; bounds of fees."""
+        """Input: the node; the store; the key; the chain; where events go; bounds of fees."""
         self._client, self._store, self._key, self._log = client, store, key, log
         self._chain_id = chain_id
         self._settings = settings or FeeSettings()
@@ -195,9 +194,9 @@ class TransactionManager:
         return len(self.list_waiting()) < MAX_IN_FLIGHT
 
     def push(self, head: RemoteHeader, is_wanted: Callable[[Slot], bool]) -> None:
-        """Send what the node has lost, replace what is not mined, fill gaps.
+        """Send lost transactions again, replace those not mined, fill gaps.
 
-        Input: is_wanted: whether what a nonce is used for still has a purpose.
+        Input: is_wanted: whether the use of a nonce still has a purpose.
         """
         waiting = [slot for slot in self.list_waiting() if slot.nonce >= self._mined_nonce]
         self._fill_gaps(head)
@@ -253,10 +252,10 @@ class TransactionManager:
     def send(
         self, planned: PlannedTransaction, head: RemoteHeader, is_due: Callable[[], bool]
     ) -> None:
-        """Sign a transaction with the next nonce, keep it, and send it.
+        """Sign a transaction with the next nonce, keep and send it.
 
-        Input: is_due: whether it still has a purpose, asked before it is sent. If it has none,
-            `push` uses its nonce otherwise.
+        Input: is_due: whether the transaction still has a purpose, called before sending. Without
+            one, `push` uses the nonce otherwise.
         """
         used = [slot.nonce for slot in self._store.list_slots()]
         nonce = max([self._client.read_nonce(self.address), *(each + 1 for each in used)])
@@ -274,7 +273,7 @@ class TransactionManager:
     def _sign(
         self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
     ) -> Attempt:
-        """Sign a transaction and keep it."""
+        """Sign and keep a transaction."""
         form: dict[str, object] = {
             "chainId": self._chain_id,
             "nonce": slot.nonce,
@@ -345,7 +344,7 @@ class TransactionManager:
         return min(fee, limit), min(tip, limit)
 
     def _raise_fees(self, attempt: Attempt, head: RemoteHeader) -> tuple[int, int] | None:
-        """Return the fees of a replacement; None if they would be above the limit."""
+        """Return the fees of a replacement; None above the limit."""
         fee, tip = self._quote_fees(head)
         least_fee = attempt.fee * NEXT_FEE_PERMILLE // 1000 + 1
         least_tip = attempt.tip * NEXT_FEE_PERMILLE // 1000 + 1
@@ -356,7 +355,7 @@ class TransactionManager:
 
 
 def _decode_planned(raw: bytes) -> PlannedTransaction:
-    """Return what a signed transaction calls."""
+    """Return the call in a signed transaction."""
     is_typed = raw[0] < FIRST_LIST_BYTE
     fields = rlp.decode(raw[1:] if is_typed else raw)
     gas, to, value, data = fields[4:8] if is_typed else fields[2:6]

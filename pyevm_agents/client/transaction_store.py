@@ -42,7 +42,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A nonce, and what it is used for."""
+    """A nonce, and the purpose."""
 
     nonce: int
     kind: str
@@ -72,12 +72,12 @@ class TransactionStore(SqliteStore):
 
         Input:
             path: the file.
-            identity: what the store belongs to, under names for people.
+            identity: the owner of the store, under names for people.
             schema: SQL of the tables beside those of transactions.
 
         Raises:
-            StoreInUseError: another process has it open.
-            ConfigError: it belongs to something else, or is not a store.
+            StoreInUseError: another process has the file open.
+            ConfigError: of something else, or not a store.
         """
         rows: dict[tuple[str, ...], str] = {(name,): value for name, value in identity.items()}
         super().__init__(path, SCHEMA + schema, rows)
@@ -85,7 +85,7 @@ class TransactionStore(SqliteStore):
     # -- transactions -- #
 
     def add_attempt(self, slot: Slot, attempt: Attempt) -> None:
-        """Keep a signed transaction, and what its nonce is used for from now on."""
+        """Keep a signed transaction, and the nonce's purpose from now on."""
         request_id, block_hash = (None, None) if slot.key is None else slot.key
         with self.commit():
             self._connection.execute(
@@ -154,7 +154,7 @@ class TransactionStore(SqliteStore):
             )
 
     def drop_slot(self, nonce: int) -> None:
-        """Forget a nonce that somebody else's transaction has used."""
+        """Forget a nonce that another program's transaction has used."""
         with self.commit():
             self._connection.execute("DELETE FROM slots WHERE nonce = ?", (nonce,))
             self._connection.execute("DELETE FROM attempts WHERE nonce = ?", (nonce,))

@@ -18,12 +18,12 @@ class WorkerLog(Protocol):
     """Takes the events of a worker."""
 
     def write(self, event: str, **fields: object) -> None:
-        """Take an event. Bytes are hashes or addresses; a request is its key."""
+        """Take an event. Bytes are hashes or addresses; a request is a key."""
         ...
 
 
 class CountingLog:
-    """Counts events, and passes them on. Thread-safe."""
+    """Counts events, and passes events on. Thread-safe."""
 
     def __init__(self, log: WorkerLog | None = None) -> None:
         """Input: where events go; None for nowhere."""

@@ -1,4 +1,4 @@
-"""Chain configuration: `ChainConfig`, its canonical JSON, and gas schedule files."""
+"""Chain configuration: `ChainConfig`, canonical JSON, and gas schedule files."""
 
 from precompiles.numeric_model import NumericModelProfile
 from pyevm_agents.config.chain_config import (

@@ -1,6 +1,6 @@
 """The chain config: chain ID, models with digests and prices, gas schedule. Part of genesis.
 
-Its canonical JSON is hashed with keccak into the genesis header's `extraData`, so two chains with
+The canonical JSON is hashed with keccak into the genesis header's `extraData`, so two chains with
 the same genesis hash run the same rules on the same models.
 
 Source: docs/architecture.md#model-is-an-argument.
@@ -101,7 +101,7 @@ _NUMERIC_LIMITS = ("MAX_NUMERIC_CALLDATA_BYTES", "MAX_NUMERIC_INPUTS", "MAX_NUME
 class ChainConfig:
     """The rules of one chain.
 
-    Raises: ConfigError: an invalid value; the message names it and the constraint.
+    Raises: ConfigError: an invalid value; the message has the value and the constraint.
     """
 
     models: tuple[ModelProfile, ...] = ()
@@ -263,7 +263,7 @@ class ChainConfig:
 
     @property
     def has_models(self) -> bool:
-        """Whether the chain has models of either kind, so that its config is part of genesis."""
+        """Whether the chain has models of either kind, so that the config is part of genesis."""
         return bool(self.models or self.numeric_models)
 
     @property
@@ -273,7 +273,7 @@ class ChainConfig:
 
 
 def get_fingerprint(config: ChainConfig, profile: ModelProfile) -> str:
-    """Return the fingerprint of a model's engine profile: its own, or else the chain config's."""
+    """Return the fingerprint of a model's engine profile: the own or the chain config's."""
     return profile.fingerprint or config.profile_fingerprint
 
 
@@ -304,7 +304,7 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
 
 
 def _fill_or_omit(form: dict[str, object], name: str, section: object) -> None:
-    """Set an optional section of canonical JSON; remove it if it is empty."""
+    """Set an optional section of canonical JSON; remove an empty one."""
     form[name] = section
     if not section:
         del form[name]
@@ -313,7 +313,7 @@ def _fill_or_omit(form: dict[str, object], name: str, section: object) -> None:
 def _require_version(form: dict[str, object]) -> None:
     """Remove the version of a chain config's JSON.
 
-    Raises: ConfigError: it is not this version.
+    Raises: ConfigError: another version.
     """
     version = form.pop("version", 1)
     if version != VERSION or isinstance(version, bool):

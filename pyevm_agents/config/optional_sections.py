@@ -1,7 +1,7 @@
 """Optional sections of a chain config: numeric models with prices, and the origin of a fork.
 
-The canonical JSON omits an empty section. So a chain without it has the same genesis in a version
-that knows the section and in one that does not.
+The canonical JSON omits an empty section. So a chain without the section has the same genesis in a
+version that knows the section and in one that does not.
 
 Source: docs/architecture.md#hashes-change-together.
 """
@@ -32,7 +32,7 @@ MAX_INTEGER = 2**63 - 1
 
 
 def check_numeric_profile(profile: NumericModelProfile) -> None:
-    """Reject an invalid profile of a numeric model, but for its name.
+    """Reject an invalid profile of a numeric model, but for the name.
 
     Raises: ConfigError.
     """

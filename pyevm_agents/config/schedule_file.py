@@ -7,11 +7,11 @@
       "made": {"by": "pyevm-agents bench", …}
     }
 
-Every section and every price is optional: others stay unchanged. A model is given by its name, an
+Every section and every price is optional: others stay unchanged. A model is given by name, an
 alias, or `0x` and its SHA-256; `*` is every model, and an entry of a model overrides it. `made`
 documents the source of the prices: no rule depends on it. A chain without numeric models ignores
-their prices. A file may also contain token prices of
-all models only: {"cold": 6000, …}.
+the prices of such models. A file may also contain token prices of all models only: {"cold": 6000,
+…}.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A development chain in one call: a model, its profile in genesis, and a funded account.
+"""A development chain in one call: a model, the profile in genesis, and a funded account.
 
 The base of the demo, the node and test suites.
 """
@@ -71,7 +71,7 @@ def create_development_chain(  # noqa: PLR0913 - the parts of a chain
 ) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
-    Generations are cached: a call, its gas estimate and its transaction cost one inference.
+    Generations are cached: a call, the gas estimate and the transaction cost one inference.
 
     Input:
         profile: the model's name and prices in genesis; None for the file's name and the defaults.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedTransaction:
-    """A mined transaction with its results."""
+    """A mined transaction with results."""
 
     hash: bytes
     block: BlockAPI
@@ -49,7 +49,7 @@ class ExecutedTransaction:
 
 
 class LocalAccount(SendingAccount):
-    """An account that mines each transaction in a block of its own."""
+    """An account that mines each transaction in a separate block."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class LocalAccount(SendingAccount):
         return int(self.chain.head.block_number)
 
     def read_nonces(self) -> AccountNonces:
-        """Return the account's next nonce. What this account sends is mined at once, or never."""
+        """Return the account's next nonce. Own transactions are mined at once, or never."""
         nonce = self.chain.nonce(self.address)
         return AccountNonces(mined=nonce, pending=nonce)
 
@@ -112,7 +112,7 @@ class LocalAccount(SendingAccount):
         gas: int | None = None,
         nonce: int | None = None,
     ) -> ExecutedTransaction:
-        """Mine a transaction, whether it reverts or not.
+        """Mine a transaction, also one that reverts.
 
         Input: gas: by default that of a block.
         """
@@ -138,7 +138,7 @@ class LocalAccount(SendingAccount):
     ) -> SentTransaction:
         """Mine a transaction that must succeed.
 
-        Raises: RevertedError: it reverted. AgentsError: the nonce is not the account's next one.
+        Raises: RevertedError: a revert. AgentsError: the nonce is not the account's next one.
         """
         sent = self.send(to, data, value_wei=value_wei, gas=gas, nonce=nonce)
         if not sent.is_success:
@@ -154,7 +154,7 @@ class LocalAccount(SendingAccount):
     def execute_all(
         self, calls: Sequence[tuple[Address, bytes]], *, timestamp_seconds: int | None = None
     ) -> None:
-        """Mine transactions that must succeed in one block, each with its part of the block's gas.
+        """Mine transactions that must succeed in one block, each with a part of the block's gas.
 
         Input:  calls: to and data of each; timestamp_seconds: of the block.
         Raises: RevertedError: one reverted.
@@ -182,7 +182,7 @@ class LocalAccount(SendingAccount):
         ]
 
     def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
-        """Return who sent a mined transaction."""
+        """Return the sender of a mined transaction."""
         found = self.chain.find_transaction(transaction_hash)
         if found is None:
             raise AgentsError(f"transaction 0x{transaction_hash.hex()}: not on the chain any more")

@@ -63,7 +63,7 @@ def find_npm_anvil(folder: Path) -> Path | None:
 def read_version(program: Path) -> str:
     """Return the version that a program prints.
 
-    Raises: AnvilError: it prints no version.
+    Raises: AnvilError: no version.
     """
     try:
         process = subprocess.run(
@@ -86,7 +86,7 @@ def read_version(program: Path) -> str:
 def run_anvil(program: Path, *options: str) -> Iterator[str]:
     """Run anvil on a free port for the duration of the context; yield its URL.
 
-    Raises: AnvilError: it does not start.
+    Raises: AnvilError: no start.
     """
     with _run_node([str(program), "--port", "0", *options], PROGRAM) as url:
         yield url
@@ -96,7 +96,7 @@ def run_anvil(program: Path, *options: str) -> Iterator[str]:
 def run_plain_node(*options: str) -> Iterator[str]:
     """Run this package's node without the executor, on a free port; yield its URL.
 
-    Raises: AnvilError: it does not start.
+    Raises: AnvilError: no start.
     """
     command = [sys.executable, "-m", "pyevm_agents", "node", "--no-model", "--json-logs"]
     with _run_node([*command, "--port", "0", *options], "pyevm-agents node") as url:
@@ -123,7 +123,7 @@ def _run_node(command: Sequence[str], name: str) -> Iterator[str]:
 
 
 def _wait_for_address(process: subprocess.Popen[bytes], log: Path, name: str) -> str:
-    """Return the address of a process as soon as it listens."""
+    """Return the address of a process as soon as the process listens."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         has_ended = process.poll() is not None  # Before its words are read, so that they are all.
@@ -137,7 +137,7 @@ def _wait_for_address(process: subprocess.Popen[bytes], log: Path, name: str) ->
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its children."""
+    """End a process and the children."""
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal_number)

@@ -1,7 +1,7 @@
-"""ERC-8004's registries in a genesis, at the addresses that they have on public networks.
+"""ERC-8004's registries in a genesis, at the addresses of public networks.
 
-The code is that of `contracts/runs/registries/`. It has no owner and can't be upgraded, unlike the
-contracts at these addresses on public networks. Interface and events are the same.
+The code is that of `contracts/runs/registries/`. That code has no owner and can't be upgraded,
+unlike the contracts at these addresses on public networks. Interface and events are the same.
 
 Source: github.com/erc-8004/erc-8004-contracts, `scripts/addresses.ts`.
 """

@@ -1,4 +1,4 @@
-"""A live chain to fork: its URL and block, and how requests are sent."""
+"""A live chain to fork: URL and block, and how requests are sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkOptions:
-    """A block of a live chain, and how to ask for it."""
+    """A block of a live chain, and how to request the block."""
 
     url: str
     block_number: int | None = None

@@ -147,7 +147,7 @@ class StateReader:
         """Return the headers below a header, down to a number; each is the child's parent.
 
         Input:  child: of the remote chain, with a checked hash. last: number of the lowest header.
-        Raises: RemoteFault: the node does not answer, or its headers are no chain.
+        Raises: RemoteFault: the node does not answer, or the headers are no chain.
         """
         headers = [child]
         while (number := headers[-1].block_number) > last:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChain:
-    """A chain, its agents, and notes for the start message."""
+    """A chain, the agents, and notes for the start message."""
 
     chain: Chain
     agents: tuple[Address, ...] = ()
@@ -330,7 +330,7 @@ def _require_different(profiles: Sequence[ModelProfile]) -> None:
 
 
 def _describe_model_mismatch(facts: ProfileFacts, fixture: Fixture) -> str | None:
-    """Return how a model differs from a fixture's; None if it is the same."""
+    """Return how a model differs from a fixture's; None for the same one."""
     profile = fixture.config.models[0]
     if facts.digest != profile.digest:
         return f"its SHA-256 is {facts.digest.hex()[:16]}…, not {profile.digest.hex()[:16]}…"

@@ -99,7 +99,7 @@ def _parse_account(entry: object, at: str) -> GenesisAccount:
 
 
 def _get_field(form: Mapping[str, object], name: str, otherwise: object) -> object:
-    """Return a field; `otherwise` if it is missing or null."""
+    """Return a field; `otherwise` if missing or null."""
     value = form.get(name)
     return otherwise if value is None else value
 

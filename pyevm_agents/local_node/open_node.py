@@ -1,4 +1,4 @@
-"""A node in one call, as the command opens it and as Python programs do.
+"""A node in one call, for the command and for Python programs.
 
 with open_node(NodeConfig(port=0)) as opened:
     print(opened.urls.http)
@@ -86,7 +86,7 @@ class NodeUrls:
 
 
 class OpenNode:
-    """A node with its JSON-RPC service, which `open_node` opened."""
+    """A node with a JSON-RPC service, which `open_node` opened."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class OpenNode:
         )
 
     def abort(self) -> None:
-        """End running transactions with a fault; they enter no block, and stay in the pool."""
+        """End running transactions with a fault; these enter no block, and stay in the pool."""
         self.node.begin_stop()
         for engine in self.engines:
             engine.close()
@@ -155,7 +155,7 @@ class OpenNode:
     def close(self) -> None:
         """Dump the state to the config's file, if there is one; close the node.
 
-        Calling it again does nothing.
+        A second call does nothing.
 
         Raises: AgentsError: the file can't be written. The node is closed.
         """
@@ -186,7 +186,7 @@ def open_node(
         config: None for that of `pyevm-agents node` without options.
         serve: whether the node listens, in a thread. Without a server no port is opened, and
             transactions that a kept chain's pool restores wait for `node.resume`.
-        on_progress: called while a model is loaded and while it reads and writes.
+        on_progress: called while a model is loaded and while the model reads and writes.
         on_warning: called with the generation store's first failure.
 
     Raises:
@@ -320,7 +320,7 @@ def _read_live_chain(live_chain: ForkOptions | str | None) -> ForkOptions | None
 def _open_rows(folder: Path | None) -> LmdbRows:
     """Return the database in a folder.
 
-    Without a folder its files are deleted at once, and disappear with the process however it ends.
+    Without a folder the files are deleted at once, and disappear with the process in any case.
     """
     if folder is not None:
         return LmdbRows(folder)
@@ -355,7 +355,7 @@ def _load_state(node: Node, state: object) -> None:
 
 
 def _list_restored(node: Node) -> Iterator[str]:
-    """Yield notes of what the pool's journal restored."""
+    """Yield notes on transactions that the pool's journal restored."""
     count = len(node.restored.transactions)
     if count:
         yield f"Restored {pluralize(count, 'transaction')} of the pool from the last run."

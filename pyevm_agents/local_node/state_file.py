@@ -51,7 +51,7 @@ def require_writable(path: Path, kind: str = "state file") -> Path:
 
 
 def write_state(path: Path, form: object) -> int:
-    """Write a dump, replacing the file; return its size in bytes.
+    """Write a dump, replacing the file; return the size in bytes.
 
     Raises: AgentsError: see `write_json`.
     """
@@ -59,7 +59,7 @@ def write_state(path: Path, form: object) -> int:
 
 
 def write_json(path: Path, form: object, kind: str) -> int:
-    """Write a file that only its owner can read, replacing the old one; return its size in bytes.
+    """Write a file that only the owner can read, replacing the old one; return the size in bytes.
 
     Input:  kind: the kind of file, for the error.
     Raises: AgentsError: the disk is full, or the folder is gone. The file is unchanged.

@@ -1,5 +1,5 @@
 """Manifests of agents: registration documents, the manifest of capabilities, the log of runs.
 
 A document is a JSON object with a schema in `schemas/`. `agent.json` is the source of an agent's
-facts: both registration documents are built from it, so they can't contradict each other.
+facts: both registration documents are built from there, so none can contradict the other.
 """

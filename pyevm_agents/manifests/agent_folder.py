@@ -1,4 +1,4 @@
-"""The folder of an agent: its manifest, the documents built from it, its log and its module."""
+"""The folder of an agent: the manifest, the documents built from the manifest, log and module."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ class AgentFolder:
     def read_manifest(self) -> PackageManifest:
         """Read the manifest.
 
-        Raises: ConfigError: no such file, or it is invalid.
+        Raises: ConfigError: no such file, or an invalid one.
         """
         return read_manifest(self.locate(DocumentKind.MANIFEST))
 
     def write_manifest(self, manifest: PackageManifest) -> None:
-        """Write the manifest, and the registration documents that follow from it.
+        """Write the manifest, and the registration documents built from the manifest.
 
         Raises: ConfigError: the manifest is invalid, or a file can't be written.
         """
@@ -120,7 +120,7 @@ class AgentFolder:
 
 
 def validate_file(path: Path) -> tuple[DocumentKind, tuple[FileProblem, ...]]:
-    """Return the kind of a document and its problems.
+    """Return the kind of a document and the problems.
 
     Raises: ConfigError: no such file, not a JSON object, or of no known kind.
     """
@@ -131,10 +131,10 @@ def validate_file(path: Path) -> tuple[DocumentKind, tuple[FileProblem, ...]]:
 
 
 def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
-    """Return the problems of the documents of an agent's folder, and where they differ.
+    """Return the problems and the differences of the documents in an agent's folder.
 
     Raises: ConfigError: a file is missing, a document is not a JSON object, or the module is not
-            Python. The module is not imported; a deployed agent has an address in its place.
+            Python. The module is not imported; a deployed agent has an address instead.
     """
     forms = {kind: read_document(folder.locate(kind)) for kind in DocumentKind}
     if folder.read_address() is None:
@@ -160,7 +160,7 @@ def validate_folder(folder: AgentFolder) -> tuple[FileProblem, ...]:
 
 
 def _require_python(path: Path) -> None:
-    """Check that a module is Python, and that its text can define `AGENT`."""
+    """Check that a module is Python, and that the text can define `AGENT`."""
     try:
         tree = ast.parse(path.read_bytes())
     except SyntaxError as error:

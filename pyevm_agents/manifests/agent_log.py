@@ -1,8 +1,8 @@
 """`agent_log.json`: the runs of an agent. A run is appended; an earlier one never changes.
 
 Each run has the digest of the run before it, and the log that of the last one, so that a change
-shows. Somebody who computes all digests anew is not found out by the log alone: the store of runs
-has them as well.
+shows. The log alone does not show a change with all digests computed anew: the store of runs has
+the digests as well.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def build_log(manifest: PackageManifest) -> dict[str, Any]:
 
 
 def append_run(log: Document, run: Document, manifest: PackageManifest) -> dict[str, Any]:
-    """Return a log with one run more. A run that it has already changes nothing.
+    """Return a log with one run more. A run that is already there changes nothing.
 
-    Input:  the log; the run as in its schema, without digests; the agent as it is now.
+    Input:  the log; the run as in the schema, without digests; the agent's state now.
     Raises: ConfigError: the log or the run is invalid, or the log has another run of this ID.
     """
     name = f"{DocumentKind.LOG.file_name} of {manifest.slug}"
@@ -73,7 +73,7 @@ def append_run_to_file(path: Path, run: Document, manifest: PackageManifest) -> 
 def require_log_file(path: Path, manifest: PackageManifest) -> None:
     """Check that runs of an agent can be appended to a file, which may be missing.
 
-    Raises: ConfigError: it is no valid log, or another agent's.
+    Raises: ConfigError: no valid log, or another agent's.
     """
     if path.exists():
         _require_log_of(read_document(path), manifest, str(path))

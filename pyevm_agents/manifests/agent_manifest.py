@@ -1,4 +1,4 @@
-"""`agent.json`: what an agent can do, its limits, its identity and its endpoints.
+"""`agent.json`: an agent's capabilities, limits, identity and endpoints.
 
 Members beside those of OpenFi's document are optional: `image`, `erc8004.chainId`,
 `supportedTrust`, `x402Support` and `active`, which the registration documents need.
@@ -28,7 +28,7 @@ DEFAULT_MAX_ONCHAIN_WRITES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputeConstraints:
-    """Limits that an agent states for its runs."""
+    """Limits that an agent states for runs."""
 
     max_steps: int = DEFAULT_MAX_STEPS
     max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
@@ -39,7 +39,7 @@ class ComputeConstraints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyRules:
-    """What a run of an agent must have."""
+    """Requirements for a run of an agent."""
 
     requires_dry_run: bool = True
     requires_verification: bool = True
@@ -62,7 +62,7 @@ class PackageIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageTool:
-    """A tool of an agent, as its manifest names it."""
+    """A tool of an agent, as named in the manifest."""
 
     name: str
     description: str
@@ -70,11 +70,11 @@ class PackageTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageManifest:
-    """The contents of `agent.json`: what is published.
+    """The contents of `agent.json`: the published facts.
 
     Runs have an `AgentManifest` of `pyevm_agents.lifecycle`, which
-    `pyevm_agents.control.agent_loader.build_module_manifest` makes of it: without the endpoints and
-    what else only readers of the documents need.
+    `pyevm_agents.control.agent_loader.build_module_manifest` makes of these contents: without the
+    endpoints and other facts that only readers of the documents need.
     """
 
     name: str
@@ -105,7 +105,7 @@ class PackageManifest:
 def read_manifest(path: Path) -> PackageManifest:
     """Read `agent.json`.
 
-    Raises: ConfigError: no such file, or it is invalid.
+    Raises: ConfigError: no such file, or an invalid one.
     """
     if not path.exists():
         raise ConfigError(
@@ -116,9 +116,9 @@ def read_manifest(path: Path) -> PackageManifest:
 
 
 def parse_manifest(form: Document, name: str = DocumentKind.MANIFEST.file_name) -> PackageManifest:
-    """Return the manifest of a document. Input: the document; its name in errors.
+    """Return the manifest of a document. Input: the document; the name in errors.
 
-    Raises: ConfigError: it is invalid.
+    Raises: ConfigError: an invalid document.
     """
     require_valid(form, DocumentKind.MANIFEST, name)
     return PackageManifest(

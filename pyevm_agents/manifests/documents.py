@@ -28,7 +28,7 @@ LOG_SCHEMA = "https://openfi.dev/schemas/agent-log/v1"
 
 
 class DocumentKind(StrEnum):
-    """A kind of document; its value is the name of its schema's file."""
+    """A kind of document; the value is the name of the schema's file."""
 
     MANIFEST = "agent"
     LOG = "agent-log"
@@ -81,7 +81,7 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, name: str) -> Document:
-    """Return the JSON object of a text. Input: the text; its name in errors.
+    """Return the JSON object of a text. Input: the text; the name in errors.
 
     Raises: ConfigError: not a JSON object, or a member stands twice in an object.
     """
@@ -95,12 +95,12 @@ def parse_document(text: str, name: str) -> Document:
 
 
 def serialize_document(form: Document) -> str:
-    """Return a document as people read it, with a line break at the end."""
+    """Return a document as readable text, with a line break at the end."""
     return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
 
 
 def detect_kind(form: Document) -> DocumentKind | None:
-    """Return the kind of a document by its contents; None if it is of no known kind."""
+    """Return the kind of a document by the contents; None if of no known kind."""
     if form.get("schema") == MANIFEST_SCHEMA:
         return DocumentKind.MANIFEST
     if form.get("schema") == LOG_SCHEMA:

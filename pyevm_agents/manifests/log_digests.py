@@ -1,4 +1,4 @@
-"""Digests of the entries of a log, each over the entry before it."""
+"""Digests of the entries of a log, each over the entry before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_DIGEST = "0x" + "00" * 32
 
 
 def compute_run_digest(run: Document) -> str:
-    """Return the SHA-256 of a run's canonical JSON, its own `previousDigest` included.
+    """Return the SHA-256 of a run's canonical JSON, the own `previousDigest` included.
 
     Canonical: members sorted by name, no spaces, UTF-8, as in RFC 8785 for texts and integers.
     """

@@ -55,7 +55,7 @@ SERVICES = {
 def build_openfi_registration(manifest: PackageManifest) -> dict[str, Any]:
     """Return the registration document of a manifest in OpenFi's form.
 
-    Raises: ConfigError: the agent is registered, and its manifest lacks the chain's ID.
+    Raises: ConfigError: the agent is registered, and the manifest lacks the chain's ID.
     """
     identity = manifest.identity
     registrations = []
@@ -79,9 +79,9 @@ def build_openfi_registration(manifest: PackageManifest) -> dict[str, Any]:
 
 
 def build_erc8004_registration(manifest: PackageManifest) -> dict[str, Any]:
-    """Return the registration document of a manifest as ERC-8004 has it.
+    """Return the registration document of a manifest in ERC-8004's form.
 
-    Raises: ConfigError: the agent is registered, and its manifest lacks the chain's ID.
+    Raises: ConfigError: the agent is registered, and the manifest lacks the chain's ID.
     """
     identity = manifest.identity
     registrations = []
@@ -118,7 +118,7 @@ def build_data_uri(manifest: PackageManifest) -> str:
 def require_chain_id(manifest: PackageManifest) -> int:
     """Return the ID of the chain that an agent is registered on.
 
-    Raises: ConfigError: the manifest lacks it.
+    Raises: ConfigError: the manifest lacks the ID.
     """
     identity = manifest.identity
     if identity is None or identity.chain_id is None:

@@ -57,7 +57,7 @@ class ManifestProblem:
 
 
 def validate_document(form: Document, kind: DocumentKind) -> tuple[ManifestProblem, ...]:
-    """Return the problems of a document, in the order of their places; none if it is valid."""
+    """Return the problems of a document, in the order of the places; none for a valid document."""
     errors = _build_validator(kind).iter_errors(form)
     problems = [problem for error in errors for problem in _describe(error)]
     if not problems:  # The rules read members that the schema requires.
@@ -67,9 +67,9 @@ def validate_document(form: Document, kind: DocumentKind) -> tuple[ManifestProbl
 
 
 def require_valid(form: Document, kind: DocumentKind, name: str) -> None:
-    """Check a document. Input: the document; its kind; its name in the error.
+    """Check a document. Input: the document; the kind; the name in the error.
 
-    Raises: ConfigError: it has problems; the message has one a line.
+    Raises: ConfigError: there are problems; the message has one a line.
     """
     problems = validate_document(form, kind)
     if problems:
@@ -77,10 +77,10 @@ def require_valid(form: Document, kind: DocumentKind, name: str) -> None:
 
 
 def require_kind(form: Document, file: Path) -> DocumentKind:
-    """Return the kind of a document: by its contents, or else by the name of its file.
+    """Return the kind of a document: by the contents, or else by the file's name.
 
-    Input:  the document; where it is.
-    Raises: ConfigError: it is of no known kind.
+    Input:  the document; the path.
+    Raises: ConfigError: no known kind.
     """
     kind = detect_kind(form) or KINDS_BY_FILE.get(file.name)
     if kind is None:

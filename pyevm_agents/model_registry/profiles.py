@@ -41,8 +41,8 @@ def build_model_profile(
 ) -> ModelProfile:
     """Return a model's profile for genesis, at default prices.
 
-    Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context. Its decoding
-    rules are those that its adapter was trained for.
+    The output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context. The decoding
+    rules are those of the adapter's training.
     """
     return ModelProfile(
         name=normalize_model_name(facts),
@@ -81,7 +81,7 @@ def add_models(
 ) -> ChainConfig:
     """Return a chain config with these models.
 
-    The first model's fingerprint is the chain's. A model with another one states its own.
+    The first model's fingerprint is the chain's. A model with another one states that fingerprint.
     """
     fingerprint = models[0][1].fingerprint
     profiles = tuple(

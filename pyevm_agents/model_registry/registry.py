@@ -1,6 +1,6 @@
 """The user's models by name: a JSON file that commands and the test kit read.
 
-No rule reads it: a chain gets the models' files, and genesis their digests.
+No rule reads the registry: a chain gets the models' files, and genesis the digests.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def locate_registry(environment: Mapping[str, str], platform: str) -> Path | Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """A model that a user selects: files, settings, and its name on a chain."""
+    """A model that a user selects: files, settings, and the name on a chain."""
 
     path: Path | str | None = None
     """A GGUF file; None for the default model."""
@@ -96,7 +96,7 @@ class ModelChoice:
     """Other model IDs on the chain."""
 
     def with_adapter(self, adapter: Adapter) -> ModelChoice:
-        """Return this model with another adapter, under the adapter's own name; None keeps it."""
+        """Return this model with another adapter, under the adapter's name; None: no change."""
         if adapter is None:
             return self
         return ModelChoice(path=self.path, adapter=adapter, context_tokens=self.context_tokens)
@@ -109,7 +109,7 @@ class ModelChoice:
         kept_facts: Path | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> LlamaModel:
-        """Open the model, which is loaded on its first use.
+        """Open the model, which is loaded on first use.
 
         Input:
             context_tokens: context length; None for the choice's.
@@ -138,7 +138,7 @@ class ModelChoice:
     def build_profile(
         self, facts: ProfileFacts, *, common_aliases: tuple[str, ...] = ALIASES
     ) -> ModelProfile:
-        """Return the model's profile for genesis, with its own name and aliases, if any."""
+        """Return the model's profile for genesis, with the own name and aliases, if any."""
         profile = build_model_profile(facts)
         name = self.name or profile.name
         aliases = dict.fromkeys((*self.aliases, *common_aliases))
@@ -171,7 +171,7 @@ without one."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredFile:
-    """A file, as it was when it was registered."""
+    """A file in the state at registration."""
 
     path: Path
     size_bytes: int
@@ -217,7 +217,7 @@ class RegisteredFile:
         """Check that the file is the registered one; another time alone is no change.
 
         Raises:
-            ConfigError: it is missing or has another content.
+            ConfigError: missing, or with another content.
         """
         problems = {"missing": "does not exist any more", "changed": "changed since it was added"}
         if (state := self.state) in problems:
@@ -240,7 +240,7 @@ class RegisteredFile:
         """Parse the JSON form.
 
         Raises:
-            KeyError, TypeError, ValueError: it is not one.
+            KeyError, TypeError, ValueError: another value.
         """
         path, sha256 = Path(form["path"]), bytes.fromhex(form["sha256"])
         size_bytes, mtime_ns = form["sizeBytes"], form["mtimeNs"]
@@ -299,7 +299,7 @@ class RegisteredModel:
             self.adapter.require_unchanged(self.name, "adapter")
 
     def to_form(self) -> dict[str, object]:
-        """Return the JSON form, without what is not set."""
+        """Return the JSON form, without unset members."""
         form: dict[str, object] = {"base": self.base.to_form()}
         if self.adapter is not None:
             form["adapter"] = self.adapter.to_form()
@@ -314,7 +314,7 @@ class RegisteredModel:
         """Parse the JSON form.
 
         Raises:
-            KeyError, TypeError, ValueError: it is not one.
+            KeyError, TypeError, ValueError: another value.
         """
         aliases, context_tokens = form.get("aliases", []), form.get("contextTokens")
         if not isinstance(aliases, list) or not all(map(NAME.fullmatch, (name, *aliases))):
@@ -332,7 +332,7 @@ class RegisteredModel:
 
 
 class ModelRegistry:
-    """The registry's file. Several processes may share it."""
+    """The registry's file. Several processes may share the file."""
 
     def __init__(self, path: Path | None) -> None:
         """Use a file, which need not exist yet; None for a user without home folder."""
@@ -412,7 +412,7 @@ class ModelRegistry:
             self._write({**self.read(), model.name: model})
 
     def remove(self, name: str) -> RegisteredModel:
-        """Remove a model and return it. Its files stay.
+        """Remove and return a model. The files stay.
 
         Raises:
             ConfigError: the name is unknown, or the file can't be written.
@@ -433,7 +433,7 @@ class ModelRegistry:
         installed or a registered model, or else a file.
 
         Raises:
-            ConfigError: the name is unknown, or the files changed since they were registered.
+            ConfigError: the name is unknown, or the files changed since registration.
         """
         if "/" in text or text.lower().endswith(MODEL_SUFFIX):
             return ModelChoice(path=text)

@@ -19,7 +19,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Observed(Protocol):
-    """What has metrics and a health."""
+    """A source of metrics and a health."""
 
     def render_metrics(self) -> str:
         """Return the metrics in Prometheus' text format."""
@@ -36,7 +36,7 @@ class MetricsServer:
     def __init__(self, observed: Observed, port: int) -> None:
         """Listen, in a thread.
 
-        Input:  what is observed; the port, 0 for a free one.
+        Input:  the observed worker; the port, 0 for a free one.
         Raises: ConfigError: the port is taken.
         """
         try:
@@ -57,7 +57,7 @@ class MetricsServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the server."""
         self.close()
 
     def close(self) -> None:

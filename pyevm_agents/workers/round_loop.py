@@ -57,7 +57,7 @@ class ComputingThread(Generic[Job, Result]):
     """Computes one answer at a time, beside the loop."""
 
     def __init__(self, compute: Callable[[Job], Result], wake: threading.Event) -> None:
-        """Start the thread. Input: computes an answer; what is set after each answer."""
+        """Start the thread. Input: computes an answer; the event to set after each answer."""
         self._compute, self._wake = compute, wake
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._results: SimpleQueue[tuple[Job, Result | Exception]] = SimpleQueue()
@@ -73,7 +73,7 @@ class ComputingThread(Generic[Job, Result]):
         self._jobs.put(job)
 
     def take(self) -> tuple[Job, Result | Exception] | None:
-        """Return the last request and its answer, or what went wrong; None if it is not ready."""
+        """Return the last request and the answer, or the failure; None if not ready."""
         try:
             result = self._results.get_nowait()
         except Empty:
@@ -93,12 +93,12 @@ class ComputingThread(Generic[Job, Result]):
 
 
 class RoundLoop:
-    """Does rounds until it is stopped; goes on after faults of the node and of the disk."""
+    """Does rounds until stopped; goes on after faults of the node and of the disk."""
 
     def __init__(self, poll_seconds: float, log: WorkerLog | None, **identity: object) -> None:
         """Start nothing yet.
 
-        Input: time between two rounds; where events go; what the event `started` says.
+        Input: time between two rounds; where events go; the values of the event `started`.
         """
         self._poll_seconds, self._identity = poll_seconds, identity
         self.log = CountingLog(log)
@@ -141,7 +141,7 @@ class RoundLoop:
         return self._poll_seconds
 
     def do_round(self) -> None:
-        """Read the chain, and do what is due. Raises: AgentsError: the next round goes on."""
+        """Read the chain, and do the due actions. Raises: AgentsError: the next round goes on."""
         raise NotImplementedError
 
 

@@ -1,1 +1,1 @@
-"""`pyevm-agents agent`: packages of agents, and the control plane that runs them."""
+"""`pyevm-agents agent`: packages of agents, and the control plane that runs agents."""

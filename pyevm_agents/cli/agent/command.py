@@ -1,4 +1,4 @@
-"""`pyevm-agents agent`: its table of commands."""
+"""`pyevm-agents agent`: the table of commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AgentGroup(LazyGroup):
     """A group whose commands need the extra `agents`."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name; None if it is unknown.
+        """Return the command of a name; None if unknown.
 
         Raises: ConfigError: the extra is not installed.
         """
@@ -41,6 +41,7 @@ class AgentGroup(LazyGroup):
 def agent() -> None:
     """Make, check, register and serve agents that are run in nine phases.
 
-    `agent new` makes the folder of an agent, `agent validate` checks its manifests, `agent
-    register` gives it an identity on a chain, and `agent serve` runs it for REST and MCP clients.
+    `agent new` makes the folder of an agent, `agent validate` checks the manifests, `agent
+    register` gives the agent an identity on a chain, and `agent serve` runs agents for REST and MCP
+    clients.
     """

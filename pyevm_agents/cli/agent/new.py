@@ -25,8 +25,8 @@ Examples:
 def new(name: str, folder: Path | None) -> None:
     """Make the folder of a new agent NAME, in kebab-case, such as gas-watcher.
 
-    It has the Python module of the agent, its manifest, the registration documents, an empty log, a
-    test and a README with the next steps. The test passes as it is.
+    The folder has the Python module of the agent, the manifest, the registration documents, an
+    empty log, a test and a README with the next steps. The test passes unchanged.
     """
     path = Path(name) if folder is None else folder
     created = create_agent_folder(path, name)

@@ -131,5 +131,5 @@ _OPTIONS = (
 
 
 def add_plane_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add these options to a command, which gets them as `choices`."""
+    """Add these options to a command, as the parameter `choices`."""
     return add_option_group(command, "choices", PlaneChoices, _OPTIONS)

@@ -54,8 +54,8 @@ def register(
     """Register the agent of FOLDER in the identity registry of ERC-8004, as the sender's.
 
     Writes agentId, chain and transaction into agent.json and the registration documents. An agent
-    that is registered there keeps its entry; the URI is changed if it differs. After an
-    interruption, run the command again: it completes the same entry.
+    that is registered there keeps the entry; a different URI is changed. After an interruption, run
+    the command again to complete the same entry.
     """
     agent = AgentFolder(folder)
     address = _choose_registry(agent) if registry is None else registry

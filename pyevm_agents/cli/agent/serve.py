@@ -86,9 +86,9 @@ def serve(  # noqa: PLR0913 - one for each option
     An AGENT is a folder, or a deployed IERCAgent on the chain of --data or --fixture: 0x… or
     NAME=0x…. The folder of a deployed one is agents/NAME in that of --data.
 
-    REST has its page at /docs, MCP (streamable HTTP) is at /mcp, and the manifests of the first
-    agent are below /.well-known/. Agents are Python programs of yours: they are imported and run.
-    Ctrl-C stops it after the phase that is being performed.
+    REST has a page at /docs, MCP (streamable HTTP) is at /mcp, and the manifests of the first agent
+    are below /.well-known/. Agents are Python programs of yours: the command imports and runs your
+    code. Ctrl-C stops the server after the phase that is being performed.
     """
     policy = AccessPolicy(
         bound_host=host, allowed_hosts=frozenset(hosts), allowed_origins=frozenset(origins)
@@ -149,7 +149,7 @@ def _build_rpc_server(opened: OpenedPlane, options: ServerOptions) -> Server:
 
 
 def _print_lines(opened: OpenedPlane, lines: list[str]) -> None:
-    """Print where it listens, to standard error: standard output may be an MCP client's."""
+    """Print the server's URLs to standard error: standard output may be an MCP client's."""
     for line in (*opened.notes, *lines):
         err.print(line, soft_wrap=True, markup=False)
     sys.stderr.flush()

@@ -74,7 +74,7 @@ class FunctionType(click.ParamType[tuple[bytes, bytes]]):
 
 
 class TokenCapType(click.ParamType[TokenCap]):
-    """A token and an amount of its base units: TOKEN=AMOUNT."""
+    """A token and an amount of base units: TOKEN=AMOUNT."""
 
     name = "token cap"
 
@@ -102,7 +102,7 @@ class TokenCapType(click.ParamType[TokenCap]):
 def _require_word(
     _context: click.Context, _option: click.Parameter, amount: int | None
 ) -> int | None:
-    """Accept an amount that a contract can hold; its range would fill the help."""
+    """Accept an amount that a contract can hold; the range would fill the help."""
     if amount is not None and amount > MAX_AMOUNT:
         raise click.BadParameter(f"{amount}: must be at most 2**256 - 1")
     return amount
@@ -157,7 +157,7 @@ class TreasuryChoices:
         return TreasuryConfig(treasury=self.treasury, policy=policy, given_rules=self._list_given())
 
     def _list_given(self) -> dict[str, str]:
-        """Return the rules that were passed: fields of `TreasuryPolicy`, each with its option."""
+        """Return the rules that were passed: fields of `TreasuryPolicy`, each with the option."""
         given = {
             "cap_wei": self.treasury_cap_wei is not None,
             "token_caps": bool(self.treasury_token_caps),
@@ -209,5 +209,5 @@ _OPTIONS = (
 
 
 def add_treasury_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add these options to a command, which gets them as `treasury`."""
+    """Add these options to a command, as the parameter `treasury`."""
     return add_option_group(command, "treasury_choices", TreasuryChoices, _OPTIONS)

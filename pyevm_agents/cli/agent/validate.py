@@ -47,7 +47,7 @@ def validate(path: Path, *, writes: bool, as_json: bool) -> None:
 
     Each problem is one line: the file, the place in the document, the value, the rule and the next
     step. The exit status is 2 if there are any. The documents of a folder are also compared with
-    its agent.json.
+    agent.json.
     """
     if path.is_dir():
         folder = AgentFolder(path)

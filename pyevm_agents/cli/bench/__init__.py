@@ -1,1 +1,1 @@
-"""`pyevm-agents bench`: the command, its progress, its summary and its output files."""
+"""`pyevm-agents bench`: the command, progress, summary and output files."""

@@ -53,10 +53,10 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class BenchCommand(click.Command):
-    """A command that records its command line, for the report."""
+    """A command that records the command line, for the report."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and record them."""
+        """Parse and record the arguments."""
         ctx.meta["command"] = shlex.join(["pyevm-agents", "bench", *args])
         return super().parse_args(ctx, args)
 
@@ -212,7 +212,7 @@ def _locate_anvil(path: Path | None) -> Path | None:
 
 
 def _measure(whole: BenchmarkSuite) -> Exception | KeyboardInterrupt | None:
-    """Measure everything; return the exception that ended it early, of any type.
+    """Measure everything; return the exception that ended the measurement early, of any type.
 
     The results of minutes must not be lost.
     """

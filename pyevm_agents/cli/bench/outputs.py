@@ -1,4 +1,4 @@
-"""Output files of `pyevm-agents bench`: checked before measuring, written atomically after it."""
+"""Output files of `pyevm-agents bench`: checked before measuring, written atomically afterwards."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class BenchOutputs:
             )
 
     def explain_missing_schedule(self, report: Report) -> str:
-        """Return the reason why a requested schedule is not written; an empty text if it is."""
+        """Return the reason why a requested schedule is not written; or an empty text."""
         if self.schedule is None or (report.terms and report.yardsticks):
             return ""
         return f"{self.schedule} is not written: a schedule needs the EVM's pace and all terms"

@@ -87,7 +87,7 @@ class BenchProgress:
             self._bars.update(self._task, advance=1, detail=text)
 
     def _end_part(self) -> None:
-        """End the current bar, without the detail of its last step."""
+        """End the current bar, without the detail of the last step."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, detail="")
             self._bars.stop_task(self._task)

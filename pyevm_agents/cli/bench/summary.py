@@ -152,7 +152,7 @@ def _build_price_table(report: Report) -> Table:
 
 
 def _build_term_table(report: Report) -> Table:
-    """Return the time of each unit, if there are no prices to show it beside."""
+    """Return the time of each unit, without prices beside."""
     table = _create_table("One more", "takes", "where most")
     for term in () if report.prices else report.terms:
         times = (
@@ -218,7 +218,7 @@ def _build_growth_table(report: Report) -> Table:
 
 
 def _build_size_table(report: Report) -> Table:
-    """Return a token's time, and its gas at parity, by model."""
+    """Return a token's time, and the gas at parity, by model."""
     table = _create_table(
         "Models", "parameters", *(f"{words}, gas" for words in SIZE_TITLES.values())
     )

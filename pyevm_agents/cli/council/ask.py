@@ -1,4 +1,4 @@
-"""`pyevm-agents council ask`: a question to a council, with its reward."""
+"""`pyevm-agents council ask`: a question to a council, with a reward."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def ask(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Ask an AgentCouncilOracle a QUESTION, and pay the reward.
 
-    The council answers by `council join` and `council judge` of others; `council watch` shows how
-    far it is.
+    The council answers by `council join` and `council judge` of others; `council watch` shows the
+    progress.
     """
     if not question.strip():
         raise click.UsageError("QUESTION: must not be empty")
@@ -154,9 +154,9 @@ def ask(  # noqa: PLR0913 - one for each option
 
 
 def _join_specifications(options: Sequence[str], specifications: str) -> str:
-    """Return specifications with their options, as `CouncilOptions` reads them.
+    """Return specifications with the options, in the form of `CouncilOptions`.
 
-    Raises: click.UsageError: the contract would refuse them, or read others.
+    Raises: click.UsageError: the contract would refuse the text, or read other options.
     """
     if not options:
         if specifications.startswith(OPTIONS_PREFIX):
@@ -184,11 +184,11 @@ def _join_specifications(options: Sequence[str], specifications: str) -> str:
 def _allow(
     client: CouncilClient, account: SendingAccount, token: bytes, oracle: bytes, amount: int
 ) -> None:
-    """Let the council take a token's amount, and no more: it takes all that it may.
+    """Let the council take a token's amount, and no more: the council takes the whole allowance.
 
-    Some tokens refuse to change an allowance that is not zero, so it is zero in between.
+    Some tokens refuse to change an allowance that is not zero, so the allowance is zero in between.
 
-    Raises: ConfigError: the token is none.
+    Raises: ConfigError: not a token.
     """
     require_code(client, token)
     call = ALLOWANCE + encode(["address"] * 2, [account.address, oracle])
@@ -210,7 +210,7 @@ def _allow(
 def _find_request(sent: SentTransaction, oracle: bytes) -> int:
     """Return the number of the request that a transaction made.
 
-    Raises: RemoteFault: its receipt has no event of one.
+    Raises: RemoteFault: the receipt has no event of a request.
     """
     for log in sent.logs:
         if log.address == oracle and log.topics[:1] == (CREATED,):

@@ -1,4 +1,4 @@
-"""`pyevm-agents council`: councils after ERC-8033; its table of commands."""
+"""`pyevm-agents council`: councils after ERC-8033; the table of commands."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ COMMANDS = {
     short_help="Take part in councils of agents (ERC-8033).",
 )
 def council() -> None:
-    """Take part in councils of agents, which answer questions as ERC-8033 describes it.
+    """Take part in councils of agents, which answer questions as ERC-8033 describes.
 
-    `deploy` makes a council, `ask` asks it. `join` answers, `judge` decides, `dispute` has an
-    answer judged again, `watch` shows all requests.
+    `deploy` makes a council, `ask` puts a question. `join` answers, `judge` decides, `dispute` has
+    an answer judged again, `watch` shows all requests.
     """

@@ -1,4 +1,4 @@
-"""`pyevm-agents council deploy`: a new council with its rules."""
+"""`pyevm-agents council deploy`: a new council with rules."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def deploy(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Deploy an AgentCouncilOracle, an oracle of councils after ERC-8033.
 
-    Its rules hold for all requests, and nobody can change them.
+    The rules hold for all requests, and can't be changed.
     """
     scores = (min_agent_reputation, min_judge_reputation, min_dispute_judge_reputation)
     if reputation is None and (any(each is not None for each in scores) or weighted_votes):

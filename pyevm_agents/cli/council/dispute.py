@@ -84,13 +84,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 @partial(add_participation, options=_OPTIONS)
 def dispute(request_id: int, participation: Participation, *, reason: str) -> None:
-    """Dispute the answer to a REQUEST of an AgentCouncilOracle, while its window is open.
+    """Dispute the answer to a REQUEST of an AgentCouncilOracle, while the window is open.
 
-    It shows what the dispute costs and can bring, and sends it with the bond. Another judge then
-    upholds or overturns the answer. The command follows the dispute to its end, ends phases whose
-    time is over, and withdraws. With --once it ends when the dispute is mined.
+    The command shows the costs and gains of the dispute, and sends the dispute with the bond.
+    Another judge then upholds or overturns the answer. The command follows the dispute to the end,
+    ends phases whose time is over, and withdraws. With --once the command ends when the dispute is
+    mined.
 
-    It goes on where it was after it was killed: start it again. Ctrl-C ends it.
+    Ctrl-C ends the command. After a kill, start again: the dispute goes on from there.
     """
     require_reason(reason)
     limits = replace(participation.limits, request_ids=frozenset({request_id}))
@@ -113,9 +114,9 @@ def dispute(request_id: int, participation: Participation, *, reason: str) -> No
 def _prepare(
     participation: Participation, client: CouncilClient, case: DisputeCase, call: UnsignedCall
 ) -> None:
-    """Check that an account can dispute an answer, and show what it costs and can bring.
+    """Check that an account can dispute an answer, and show the costs and gains.
 
-    Raises: ConfigError: it can't.
+    Raises: ConfigError: no dispute is possible.
     """
     bond, max_bond = call.value_wei, participation.limits.max_bond
     request = case.view.request

@@ -81,12 +81,12 @@ def join(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Answer the questions of an AgentCouncilOracle, as an info agent.
 
-    For each request within the limits it computes an answer, keeps it with a random nonce, commits
-    to it with the bond, reveals it, and withdraws what it earned. The answer comes from the local
-    model, from a command, from an agent that is a contract, or is given. An agent runs on a fork of
-    the chain, so that nobody learns its answer before it is revealed.
+    For each request within the limits the command computes an answer, keeps the answer with a
+    random nonce, commits with the bond, reveals, and withdraws the earnings. The answer comes from
+    the local model, from a command, from an agent that is a contract, or is given. An agent runs on
+    a fork of the chain, so that the answer is not public before the reveal.
 
-    It goes on where it was after it was killed, with the same answer. Ctrl-C ends it.
+    Ctrl-C ends the command. After a kill, a new start goes on with the same answer.
     """
     given = {"--answer": answer, "--answer-command": answer_command, "--agent": agent}
     names = [name for name, value in given.items() if value is not None]

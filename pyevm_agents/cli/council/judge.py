@@ -64,12 +64,12 @@ def judge(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Judge the answers of an AgentCouncilOracle's agents.
 
-    It registers as a candidate for each request within the limits, with the bond; proves the header
-    of the block that decides the draw; and if it is drawn, hands in the answer, who was right, and
-    its reasons. They come from the local model or from a command, and are checked by the oracle's
-    rules before they are sent.
+    The command registers as a candidate for each request within the limits, with the bond; proves
+    the header of the block that decides the draw; and, if drawn, hands in the answer, the agents
+    that were right, and the reasons. These come from the local model or from a command, and are
+    checked by the oracle's rules before sending.
 
-    It goes on where it was after it was killed, with the same verdict. Ctrl-C ends it.
+    Ctrl-C ends the command. After a kill, a new start goes on with the same verdict.
     """
     if verdict_command is not None:
         source = CommandVerdict(verdict_command, command_timeout)

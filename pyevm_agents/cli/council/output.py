@@ -31,7 +31,7 @@ class CouncilOutput(WorkerOutput):
     def write_facts(
         self, event: str, lines: Mapping[str, object], form: Mapping[str, object]
     ) -> None:
-        """Write what somebody reads before something is done.
+        """Write facts to read before an act.
 
         Input: the event in JSON; names and texts, one a line; names and values in JSON.
         """
@@ -43,7 +43,7 @@ class CouncilOutput(WorkerOutput):
             click.echo(f"{name:{width}}  {text}")
 
     def write_summary(self, counts: Counter[str]) -> None:
-        """Write what was done, as the last line."""
+        """Write the summary, as the last line."""
         done: dict[str, object] = {name: counts[name] for name in SUMMARY if counts[name]}
         is_dry = counts["would_send"] or counts["would_answer"]
         if not done and not is_dry and not self._is_form:

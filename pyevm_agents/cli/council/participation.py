@@ -1,4 +1,4 @@
-"""Options of those who take part in a council, and how a command of theirs runs."""
+"""Options of participants in a council, and the run of a participant's command."""
 
 from __future__ import annotations
 
@@ -155,14 +155,14 @@ class Participation(WorkerOptions):
 
 
 def add_participant_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a participant to a command, which gets them as `participation`."""
+    """Add the options of a participant to a command, as the parameter `participation`."""
     return add_participation(command, _OPTIONS)
 
 
 def add_participation(
     command: Callable[..., None], options: Sequence[Callable[..., Any]]
 ) -> Callable[..., None]:
-    """Add some of a participant's options to a command, which gets them as `participation`."""
+    """Add some of a participant's options to a command, as the parameter `participation`."""
     return add_option_group(command, "participation", build_participation, options)
 
 

@@ -1,4 +1,4 @@
-"""`pyevm-agents council watch`: all requests of a council, and what is due."""
+"""`pyevm-agents council watch`: all requests of a council, and due acts."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def watch(  # noqa: PLR0913 - one for each option
     once: bool,
     as_json: bool,
 ) -> None:
-    """Show the requests of an AgentCouncilOracle: their phases, and who can act.
+    """Show the requests of an AgentCouncilOracle: phases, and accounts that can act.
 
-    It prints them all, and then those that change, until Ctrl-C. With --advance it does what
-    anybody may do in place of that, and pays the gas.
+    All are printed, and then those that change, until Ctrl-C. With --advance the command does, in
+    place of that, the acts that are open to all, and pays the gas.
     """
     if not advance:
         with closing(CouncilClient(url, oracle)) as client:
@@ -152,7 +152,7 @@ def _follow(
 
 
 def _tell_unknown(unknown: Sequence[int], count: int, *, is_once: bool) -> None:
-    """Say that requests do not exist. Raises: ConfigError: and that they are not waited for."""
+    """Report that requests do not exist. Raises: ConfigError: without a wait for such requests."""
     names = ", ".join(map(str, unknown))
     told = f"request {names}: the council has no such request; its last one is {count:,}"
     if is_once:
@@ -161,7 +161,7 @@ def _tell_unknown(unknown: Sequence[int], count: int, *, is_once: bool) -> None:
 
 
 def _sum_up(view: RequestView, now: int) -> tuple[object, ...]:
-    """Return what must change for a request to be printed again."""
+    """Return the values whose change prints a request again."""
     counts = (len(view.commits), len(view.reveals), len(view.candidates))
     judges = (view.judge, view.dispute_judge, len(view.dispute_candidates))
     return view.key, view.phase, view.ends_at, counts, judges, is_overdue(view, now)
@@ -201,7 +201,7 @@ def _describe(view: RequestView, now: int, head: int) -> list[str]:
 
 
 def _format_seconds(seconds: int) -> str:
-    """Return a time to wait in its largest unit."""
+    """Return a time to wait in the largest unit."""
     for name, unit in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= unit:
             return f"in {seconds // unit} {name}"

@@ -1,1 +1,1 @@
-"""`pyevm-agents node`: the command, its options and the log that it prints."""
+"""`pyevm-agents node`: the command, the options and the printed log."""

@@ -33,7 +33,7 @@ class CallTrees:
     def trace(self, transaction_hash: str) -> Iterable[TreeLine]:
         """Return the lines of a transaction's calls.
 
-        One line with the reason if there is no trace, for example because its block is gone.
+        One line with the reason if there is no trace, for example because the block is gone.
         """
         try:
             return self._replay(bytes.fromhex(transaction_hash.removeprefix("0x")))

@@ -280,7 +280,8 @@ def node(  # noqa: PLR0913 - those of the output, by name
     """Run a development node with the executor of agents at 0x19.
 
     Serves HTTP and WebSocket on one port. Port, chain ID, accounts and keys are anvil's: connect
-    Foundry, Hardhat, ethers, viem, web3.py or a wallet to http://127.0.0.1:8545. Ctrl-C stops it.
+    Foundry, Hardhat, ethers, viem, web3.py or a wallet to http://127.0.0.1:8545. Ctrl-C stops the
+    node.
     """
     _require_compatible_options(context)
     config = build_config(context, remote)

@@ -1,7 +1,7 @@
 """The node's log: requests, transactions, steps of agents, `console.log`.
 
-A thread of its own writes, since Ctrl-S in the terminal blocks writing. A request's line is written
-when the request has ended. Entries that belong to it wait for that line, but not for long.
+A separate thread writes, since Ctrl-S in the terminal blocks writing. A request's line is written
+when the request has ended. Entries of the request wait for that line, but not for long.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class NodeLog:
     def add_note(self, text: str, *, is_live: bool = False) -> None:
         """Log a message of the node itself.
 
-        Input: is_live: whether the next message replaces it.
+        Input: is_live: whether the next message replaces this one.
         """
         self._entries.put(_NoteEntry(text, is_live))
 

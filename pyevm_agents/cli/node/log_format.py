@@ -91,7 +91,7 @@ class MinedTransaction:
         return None if self.failure is None else self.failure.explain(known)
 
     def find_function(self, known: KnownContracts) -> str | None:
-        """Return the signature of the called function; None if it is unknown."""
+        """Return the signature of the called function; None if unknown."""
         return known.find_function(self.selector) if len(self.selector) == SELECTOR_BYTES else None
 
     def as_json(self, known: KnownContracts) -> dict[str, object]:
@@ -141,13 +141,13 @@ class NodeLogFormatter:
     """Formats entries of the log as lines of text."""
 
     def __init__(self, output: LiveOutput, names: AddressNames) -> None:
-        """Input: the output, for its colours; the names of addresses."""
+        """Input: the output, for the colours; the names of addresses."""
         self._paint = output.paint
         self._names = names
         self._handles: OrderedDict[int, tuple[tuple[str, str], ...]] = OrderedDict()
 
     def format_request(self, answered: RequestLogEntry, printed: Sequence[str]) -> list[str]:
-        """Return the lines of a request and its `console.log`."""
+        """Return the lines of a request and of `console.log`."""
         method = sanitize(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
         took = self._paint(f"{answered.milliseconds:9.1f} ms", dim=True)
         failed = ""
@@ -273,7 +273,7 @@ class NodeLogFormatter:
                 pass
 
     def _name_step(self, event: Event, text: str) -> str:
-        """Return a text of a step on one line, with names of its addresses."""
+        """Return a text of a step on one line, with names of the addresses."""
         return sanitize(self._name_addresses(text, self._handles.get(event.location.run, ())))
 
     def _name_addresses(self, text: str, handles: Iterable[tuple[str, str]]) -> str:
@@ -283,7 +283,7 @@ class NodeLogFormatter:
         return f"{self._paint(f'{place.step} {name:11}', 'cyan')} {text}"
 
     def format_progress(self, event: Event) -> str | None:
-        """Return the live line of an event; empty to clear it, None to leave it unchanged."""
+        """Return the live line of an event; empty to clear the line, None for no change."""
         place = event.location
         of = "" if place.purpose == "block" else f" of the {place.purpose}"
         match event:

@@ -1,4 +1,4 @@
-"""A run of a node: its server, its output, its end."""
+"""A run of a node: server, output, end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT_SECONDS = 0.5
 
 
 class NodeOutput(Enum):
-    """What a node prints."""
+    """Output of a node."""
 
     LINES = "lines"
     JSON = "json"

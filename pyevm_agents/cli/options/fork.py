@@ -23,7 +23,7 @@ FORK_OPTIONS = (
 
 
 def add_fork_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command, which gets them as `remote`: None without `--fork-url`."""
+    """Add the options to a command, as the parameter `remote`: None without `--fork-url`."""
     return add_option_group(command, "remote", _build_options, _OPTIONS)
 
 

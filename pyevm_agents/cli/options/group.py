@@ -1,4 +1,4 @@
-"""Options of a command that it gets together, as one value."""
+"""Options that a command gets together, as one value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def add_option_group(
     build: Callable[..., object],
     options: Sequence[Callable[..., Any]],
 ) -> Callable[..., None]:
-    """Add options to a command, which gets them as one parameter.
+    """Add options to a command, as one parameter.
 
     Input:
-        build: a dataclass, or a function that returns the parameter's value. Its parameters are
-            the names of the options' values; one without such an option needs a default.
+        build: a dataclass, or a function that returns the parameter's value. The parameters are the
+            names of the options' values; one without such an option needs a default.
         options: click's decorators, in the order of the help.
     """
     names = [*inspect.signature(build).parameters]

@@ -1,4 +1,4 @@
-"""Options for a key: an encrypted keystore, and where its password is."""
+"""Options for a key: an encrypted keystore, and the place of the password."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def add_keystore_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def unlock(keystore: Path, password_file: Path | None) -> PrivateKey:
-    """Return a keystore's key; ask for its password if no file has it.
+    """Return a keystore's key; prompt for the password without a password file.
 
     Raises: ConfigError: no such file, not a keystore, or another password.
     """
@@ -53,7 +53,7 @@ def unlock(keystore: Path, password_file: Path | None) -> PrivateKey:
 
 
 def read_password(password_file: Path | None, prompt: str, *, confirm: bool = False) -> str:
-    """Return the password in a file, without the end of its line; without a file, ask for it.
+    """Return the password in a file, without the end of the line; without a file, prompt.
 
     Raises: ConfigError: the file can't be read.
     """

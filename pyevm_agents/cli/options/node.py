@@ -1,4 +1,4 @@
-"""The node of a command: its URL as an option, and calls of its methods."""
+"""The node of a command: the URL as an option, and calls of the node's methods."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ METHOD_NOT_FOUND = -32601
 
 
 def call_node(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - the method's result
-    """Call a method of the node at a URL; return its result.
+    """Call a method of the node at a URL; return the result.
 
-    Raises: NotDoneError: an agent undid its run. AgentsError: no node answers, or the node returns
+    Raises: NotDoneError: an agent undid the run. AgentsError: no node answers, or the node returns
             another error.
     """
     client = RemoteClient(
@@ -48,7 +48,7 @@ def call_node(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - 
 
 
 def _translate(error: RemoteError, url: str) -> AgentsError:
-    """Return the error of a node with its control characters escaped, and its lines kept."""
+    """Return the error of a node with control characters escaped, and lines kept."""
     message = "\n".join(map(escape_line, error.message.split("\n")))
     if error.code == METHOD_NOT_FOUND:
         message += f": {url} is not a pyevm-agents node, or an older one"

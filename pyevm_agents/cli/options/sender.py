@@ -82,9 +82,10 @@ class Sender:
 
         Input:
             client: the node.
-            open_signer: returns the key, which may ask for a password, or an unlocked address.
+            open_signer: returns the key, maybe after a prompt for a password, or an unlocked
+                address.
             url: the node's URL.
-            is_quiet: whether no transaction is printed as it is mined.
+            is_quiet: whether no transaction is printed when mined.
         """
         self.client, self.url = client, url
         self._open_signer, self._is_quiet = open_signer, is_quiet
@@ -93,7 +94,7 @@ class Sender:
 
     @cached_property
     def account(self) -> Announced:
-        """The account that signs. The first use may ask for a password."""
+        """The account that signs. The first use may prompt for a password."""
         account = NodeAccount(self.client, self._open_signer(), known=self.known)
         return Announced(account, is_quiet=self._is_quiet)
 

@@ -1,4 +1,4 @@
-"""The transactions of one command: announced to people as they are mined, or all as JSON."""
+"""The transactions of one command: announced to people when mined, or all as JSON."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ class Announced(SendingAccount):
         nonce: int | None = None,
         purpose: str = "",
     ) -> SentTransaction:
-        """Send a transaction, wait until it is mined, and print what it did.
+        """Send a transaction, wait until mined, and print the effects.
 
-        Raises: NotDoneError: an agent undid its run. AgentsError: the transaction failed; the
-                message says what to do.
+        Raises: NotDoneError: an agent undid the run. AgentsError: the transaction failed; the
+            message has the next step.
         """
         with StatusLine() as status, explain_reverts():
             if out.is_terminal:
@@ -126,7 +126,7 @@ class Announced(SendingAccount):
             return self._account.find_logs(contract, topics, first_block)
 
     def read_origin(self, transaction_hash: bytes) -> TransactionOrigin:
-        """Return who sent a mined transaction."""
+        """Return the sender of a mined transaction."""
         return self._account.read_origin(transaction_hash)
 
     def print_total(self) -> None:
@@ -157,7 +157,7 @@ class Announced(SendingAccount):
 def explain_reverts() -> Iterator[None]:
     """Add the next step to the error of a transaction that reverts.
 
-    Raises: NotDoneError: an agent undid its run. AgentsError: another revert.
+    Raises: NotDoneError: an agent undid the run. AgentsError: another revert.
     """
     try:
         yield
@@ -168,7 +168,7 @@ def explain_reverts() -> Iterator[None]:
 
 
 def add_advice(error: RevertedError) -> str:
-    """Return the message of a revert with its times as dates, and the next step."""
+    """Return the message of a revert with times as dates, and the next step."""
     message = TIME.sub(lambda match: f"{match[0]} ({format_time(int(match[1]))})", str(error))
     message = REQUEST.sub(lambda match: f"requestId={format_request(int(match[1]))}", message)
     advice = ADVICE.get(error.name)
@@ -176,6 +176,6 @@ def add_advice(error: RevertedError) -> str:
 
 
 def print_sent(text: str, sent: SentTransaction) -> None:
-    """Print what a transaction did, its hash and its gas."""
+    """Print the effects of a transaction, the hash and the gas."""
     out.print(text, soft_wrap=True, markup=False)
     out.print(f"  [dim]transaction[/] 0x{sent.hash.hex()}, {sent.gas_used:,} gas", soft_wrap=True)

@@ -84,7 +84,7 @@ ADDRESS_TYPE, REQUEST_TYPE, DURATION_TYPE = AddressType(), RequestIdType(), Dura
 
 
 def format_request(request_id: int) -> str:
-    """Return a request ID as people pass it."""
+    """Return a request ID in the form of the command line."""
     return f"0x{request_id:064x}"
 
 

@@ -58,7 +58,7 @@ max_fee_option = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """Options of any worker: its node, contract and account, its store, and bounds of its fees."""
+    """Options of any worker: node, contract and account, store, and bounds of fees."""
 
     url: str
     oracle: bytes
@@ -88,14 +88,15 @@ def open_worker(  # noqa: PLR0913 - keyword arguments
     folder: str,
     role: str = "worker",
 ) -> Iterator[Loop]:
-    """Check the chain and the account, and open a worker with its store.
+    """Check the chain and the account, and open a worker with a store.
 
     Input:
         client: of the contract; closed at the end.
         options: of the worker.
         open_store: the class of the store.
         build: returns the worker, for the client, the store and the chain's ID.
-        check: raises ConfigError for another contract, or an account that can't work for it.
+        check: raises ConfigError for another contract, or an account that can't work for the
+            contract.
         folder: name of the stores' folder in the user's state folder.
         role: name of the worker for people.
 
@@ -111,11 +112,11 @@ def open_worker(  # noqa: PLR0913 - keyword arguments
 
 
 def run_until_signal(worker: RoundLoop, work: Callable[[], None] | None = None) -> None:
-    """Run a worker until it ends, or SIGINT or SIGTERM ends it.
+    """Run a worker until the end, or until SIGINT or SIGTERM.
 
-    Input: what it does; None for its `run`.
+    Input: the work; None for the worker's `run`.
 
-    A handler only notes the signal: it may run while the main thread holds a lock.
+    A handler only notes the signal, because a handler may run while the main thread holds a lock.
     """
     failures: list[BaseException] = []
     signals: list[int] = []

@@ -35,7 +35,7 @@ hardfork_option = click.option(
 
 
 def add_model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the models to a command, which gets them as `options`."""
+    """Add the options of the models to a command, as the parameter `options`."""
     return add_option_group(command, "options", _build_options, _OPTIONS)
 
 

@@ -1,1 +1,1 @@
-"""`pyevm-agents oracle`: contracts, runs and money of callback execution, and its worker."""
+"""`pyevm-agents oracle`: contracts, runs and money of callback execution, and the worker."""

@@ -1,4 +1,4 @@
-"""Options of commands that deploy agents: the model, iterations, and what an oracle is asked."""
+"""Options of commands that deploy agents: the model, iterations, and settings of the oracle."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ optional_oracle_option = click.option(
 
 
 def build_model_option(owners: str) -> Callable[[Command], Command]:
-    """Return the option `--model`. Input: owners: who has the model, such as `the workers have`."""
+    """Return the option `--model`. Input: owners: of the model, with a verb: `the workers have`."""
     return click.option(
         "--model", default=DEFAULT_MODEL, show_default=True, metavar="NAME",
         help=f"The model, by a name that {owners}.",
@@ -49,9 +49,9 @@ def build_model_option(owners: str) -> Callable[[Command], Command]:
 def add_oracle_settings(
     *, callback_gas: int, is_optional: bool = False
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds `--oracle` and what the agent asks of it.
+    """Return a decorator that adds `--oracle` and the agent's settings for the oracle.
 
-    The command gets them as `oracle_settings`, None without an oracle.
+    The command gets one parameter, `oracle_settings`, None without an oracle.
 
     Input:  callback_gas: the default. is_optional: whether the oracle can be omitted.
     """
@@ -87,9 +87,10 @@ def _build_options(callback_gas: int, note: str) -> tuple[Callable[[Command], Co
 def _read_settings(
     oracle_address: bytes | None, callback_gas: int, step_timeout: int, run_timeout: int
 ) -> OracleSettings | None:
-    """Return what an agent asks of its oracle; None without one.
+    """Return an agent's settings for the oracle; None without one.
 
-    Raises: click.UsageError: a time is above the oracle's limits, or there is no oracle for it.
+    Raises: click.UsageError: a time is above the oracle's limits, or there is no oracle for this
+        time.
     """
     if oracle_address is None:
         context = click.get_current_context()

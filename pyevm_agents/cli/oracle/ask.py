@@ -73,13 +73,13 @@ def ask(  # noqa: PLR0913 - one for each option
     handler: bytes | None,
     as_json: bool,
 ) -> None:
-    """Ask the CallbackAgent AGENT, of either version of the ERC, and wait for its answer.
+    """Run the CallbackAgent AGENT, of either version of the ERC, and wait for the answer.
 
-    The account pays for all steps that the run may have; what is left it can claim at the end.
+    The account pays for all steps that the run may have; the rest can be claimed at the end.
     Workers of the agent's oracle answer: `pyevm-agents oracle run` is one.
 
-    The exit status is 1 if the run failed, and 4 if the agent answers that it did not do what was
-    asked; what its steps did before stands. Ctrl-C ends the waiting, not the run: `pyevm-agents
+    The exit status is 1 if the run failed, and 4 if the agent answers that the task was not done;
+    the effects of the steps before stand. Ctrl-C ends the waiting, not the run: `pyevm-agents
     oracle follow` goes on.
     """
     contract = open_agent(sender.client, agent)
@@ -105,9 +105,9 @@ def follow(  # noqa: PLR0913 - one for each option
     first_block: int,
     as_json: bool,
 ) -> None:
-    """Print the steps of RUN, a number, of the CallbackAgent AGENT, and wait for its answer.
+    """Print the steps of RUN, a number, of the CallbackAgent AGENT, and wait for the answer.
 
-    The exit status is 1 if the run failed, and 4 if it is not done.
+    The exit status is 1 if the run failed, and 4 if not done.
     """
     started = find_started_run(open_agent(client, agent), run_id, first_block)
     show_run(started, waits=waits, as_json=as_json)
@@ -125,7 +125,7 @@ def start_run(  # noqa: PLR0913 - keyword arguments
     """Send the transaction that starts a run of a CallbackAgent.
 
     Input:
-        handler: is called with the result; the zero address for none.
+        handler: gets the result; the zero address for none.
         from_subscription: whether the agent's subscription pays, in place of the sender.
         gas: the gas limit; by default the node's estimate, and a fifth more.
 
@@ -149,7 +149,7 @@ def start_run(  # noqa: PLR0913 - keyword arguments
 
 
 def warn_without_workers(oracle: RemoteContract) -> None:
-    """Print a warning if nobody is registered to answer an oracle's requests."""
+    """Print a warning if no worker is registered to answer an oracle's requests."""
     if not oracle.read("workers"):
         err.print(
             f"Warning: oracle {oracle.checksum_address} has no workers; its owner registers them "

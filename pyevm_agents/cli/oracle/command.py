@@ -1,4 +1,4 @@
-"""`pyevm-agents oracle`: callback execution on any chain; its table of commands."""
+"""`pyevm-agents oracle`: callback execution on any chain; the table of commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMMANDS = {
     short_help="Run agents on chains without the executor, by an oracle.",
 )
 def oracle() -> None:
-    """Run agents on chains without the executor: an oracle's contract asks, workers answer.
+    """Run agents on chains without the executor: an oracle's contract requests, workers answer.
 
     `oracle run` is the worker. The other commands deploy contracts, start runs and manage money.
     """

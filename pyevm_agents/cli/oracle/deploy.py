@@ -1,4 +1,4 @@
-"""`pyevm-agents oracle deploy`: a new oracle with its prices and workers."""
+"""`pyevm-agents oracle deploy`: a new oracle with prices and workers."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def deploy(  # noqa: PLR0913 - one for each option
     arbitration_time: int,
     as_json: bool,
 ) -> None:
-    """Deploy an AgentOracle, and register its workers.
+    """Deploy an AgentOracle, and register workers.
 
-    A request costs the inference price, and the gas price for each gas of its callback's limit and
-    of an answer. Its worker earns that.
+    A request costs the inference price, and the gas price for each gas of the callback's limit and
+    of an answer. The worker earns that.
     """
     _require_terms(challengeable=challengeable, arbiter=arbiter)
     if owner is not None and workers and owner != sender.account.address:

@@ -123,10 +123,10 @@ def deploy_agent(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Deploy a SimpleCallbackAgent: an agent with a prompt and tools, whose model workers run.
 
-    With --erc-version 1, it is a SimpleCallbackAgentV1.
+    With --erc-version 1, deploys a SimpleCallbackAgentV1.
 
-    Anybody may ask it with their own ether. Its tools see the agent as their caller: give it no
-    tool that acts on what the agent owns.
+    Every account may run the agent with own ether. The tools see the agent as the caller: add no
+    tool that acts on assets of the agent.
     """
     is_v1 = erc_version == "1"
     if is_v1:
@@ -204,7 +204,7 @@ def _require_options_of_v1(
 def _require_tool(sender: Sender, tool: bytes | Artifact, *, is_v1: bool) -> None:
     """Check that a contract has a tool's metadata, and is of the agent's version of the ERC.
 
-    Raises: ConfigError: it has not, or is not.
+    Raises: ConfigError: no metadata, or another version.
     """
     if isinstance(tool, bytes):
         name, has_v1 = str(to_checksum_address(tool)), _require_metadata(sender, tool)

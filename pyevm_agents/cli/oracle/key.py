@@ -22,7 +22,7 @@ keystore_argument = click.argument("file", type=click.Path(path_type=Path), meta
 
 @click.group(short_help="Make and show keystores.")
 def key() -> None:
-    """Make and show encrypted keystores, as geth, cast and eth_account write them."""
+    """Make and show encrypted keystores, in the format of geth, cast and eth_account."""
 
 
 @key.command(
@@ -37,9 +37,9 @@ Examples:
 @keystore_argument
 @password_file_option
 def create_key(file: Path, password_file: Path | None) -> None:
-    """Write a new random key to the encrypted keystore FILE; print its address.
+    """Write a new random key to the encrypted keystore FILE; print the address.
 
-    An existing file is not overwritten. Without its password the key is lost.
+    An existing file is not overwritten. Without the password the key is lost.
     """
     refuse_existing(file)
     _write_key(file, password_file)
@@ -53,7 +53,7 @@ def create_key(file: Path, password_file: Path | None) -> None:
 @keystore_argument
 @password_file_option
 def import_key(file: Path, password_file: Path | None) -> None:
-    """Ask for a private key, and write it to the encrypted keystore FILE; print its address.
+    """Prompt for a private key, and write the encrypted keystore FILE; print the address.
 
     An existing file is not overwritten.
     """
@@ -82,7 +82,7 @@ def _write_key(file: Path, password_file: Path | None, secret: PrivateKey | None
 def show_key(file: Path, password_file: Path | None) -> None:
     """Print the address of the keystore FILE.
 
-    Asks for the password if the file does not state its address, as cast's don't, and if
+    Prompts for the password if the file does not state the address, as cast's don't, and if
     --password-file is given.
     """
     address = None if password_file is not None else read_keystore_address(file)

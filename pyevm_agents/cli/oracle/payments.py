@@ -35,7 +35,7 @@ Example:
 @oracle_option
 @add_sender_options
 def claim(sender: Sender, *, oracle_address: bytes, receiver: bytes | None) -> None:
-    """Withdraw what the account can claim: fees of answers, and what runs gave back."""
+    """Withdraw the account's claims: fees of answers, and refunds of runs."""
     oracle = open_oracle(sender.client, oracle_address)
     account = sender.account
     amount = oracle.read("claimable", account.address)

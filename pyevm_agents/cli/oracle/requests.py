@@ -91,7 +91,7 @@ def retry(
 @from_block_option
 @add_sender_options
 def expire(request_id: int, sender: Sender, *, oracle_address: bytes, first_block: int) -> None:
-    """End REQUEST after its deadline; its fee goes back. For everybody."""
+    """End REQUEST after the deadline; the fee goes back. For everybody."""
     oracle = open_oracle(sender.client, oracle_address)
     state = _read_request(oracle, request_id, first_block)
     name = format_request(request_id)
@@ -117,7 +117,7 @@ Example:
 @oracle_option
 @add_sender_options
 def release(budget: int, sender: Sender, *, oracle_address: bytes) -> None:
-    """Give back what is left of BUDGET, a number. For its client; for everybody after its lifetime.
+    """Give back the rest of BUDGET, a number. For the client; for everybody after the lifetime.
 
     A run's budget is released when the run ends.
     """
@@ -153,7 +153,7 @@ def _is_delivered(oracle: RemoteContract, sent: SentTransaction) -> bool:
 
 
 def _describe_failure(oracle: RemoteContract, request_id: int, first_block: int) -> str:
-    """Return the reason of the last failure, as the oracle logged it."""
+    """Return the reason of the last failure, as logged by the oracle."""
     from pyevm_agents.abi.revert_reasons import decode_revert  # noqa: PLC0415 - slow to import
 
     logs = oracle.find_logs("CallbackFinished", request_id, first=first_block)

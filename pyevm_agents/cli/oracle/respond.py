@@ -25,7 +25,7 @@ Examples:
 @click.argument("text")
 @add_sender_options
 def respond(tool: bytes, question: int, text: str, sender: Sender) -> None:
-    """Answer QUESTION, a number, that an agent asked by the AskHumanTool TOOL. For its person.
+    """Answer QUESTION, a number, of an agent in the AskHumanTool TOOL. For the tool's person.
 
     `pyevm-agents oracle ask` prints questions; the agent's run goes on with TEXT.
     """

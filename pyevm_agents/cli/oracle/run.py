@@ -153,7 +153,7 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def add_worker_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a worker to a command, which gets them as `job`."""
+    """Add the options of a worker to a command, as the parameter `job`."""
     return add_option_group(command, "job", _build_options, _WORKER_OPTIONS)
 
 
@@ -202,12 +202,12 @@ def _build_options(  # noqa: PLR0913 - one for each option
 def run(job: RunOptions, *, watch: bool) -> None:
     """Answer the requests of an AgentOracle.
 
-    For each request it forks the chain at the request's block, runs the model there, and hands in
-    the signed answer. After a request's deadline it gives the fee back. Several workers share an
-    oracle by turns.
+    For each request the worker forks the chain at the request's block, runs the model there, and
+    hands in the signed answer. After a request's deadline the worker gives the fee back. Several
+    workers share an oracle by turns.
 
-    It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
-    ends it.
+    The worker goes on after faults of the node or the model, and from the last step after a kill.
+    Ctrl-C ends the worker.
     """
     run_worker(replace(job, settings=replace(job.settings, is_watching=watch)))
 
@@ -215,14 +215,14 @@ def run(job: RunOptions, *, watch: bool) -> None:
 @click.command(short_help="Rule on the challenges of an oracle.", epilog=ARBITER_EXAMPLES)
 @add_worker_options
 def arbitrate(job: RunOptions) -> None:
-    """Rule on challenged answers of a ChallengeableOracle, as its arbiter.
+    """Rule on challenged answers of a ChallengeableOracle, as the arbiter.
 
-    For each challenge it forks the chain at the request's block, runs the model there, and tells
-    the oracle the hash of that answer: whoever computed another one loses its bond. It answers no
-    requests.
+    For each challenge the arbiter forks the chain at the request's block, runs the model there, and
+    hands in the hash of that answer: the account with another answer loses the bond. The arbiter
+    answers no requests.
 
-    It goes on after faults of the node or the model, and where it was after it was killed. Ctrl-C
-    ends it.
+    The worker goes on after faults of the node or the model, and from the last step after a kill.
+    Ctrl-C ends the worker.
     """
     run_worker(job, is_arbiter=True)
 
@@ -231,7 +231,7 @@ def run_worker(options: RunOptions, *, is_arbiter: bool = False) -> None:
     """Check the chain, and work until Ctrl-C or SIGTERM.
 
     Input: the options; whether the worker rules on challenges, in place of answering.
-    Raises: ConfigError: another chain, no oracle, or the key can't work for it.
+    Raises: ConfigError: another chain, no oracle, or the key can't work for the oracle.
     """
     output, computer = options.output, options.open_computer()
 
@@ -273,7 +273,7 @@ def run_worker(options: RunOptions, *, is_arbiter: bool = False) -> None:
 def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) -> None:
     """Check that a key can work for an oracle.
 
-    Raises: ConfigError: it is not registered.
+    Raises: ConfigError: not registered.
     """
     name = to_checksum_address(worker)
     if worker not in client.read_workers() and not is_watching:
@@ -286,7 +286,7 @@ def require_worker(client: OracleClient, worker: bytes, *, is_watching: bool) ->
 def require_arbiter(client: OracleClient, address: bytes) -> None:
     """Check that a key is an oracle's arbiter.
 
-    Raises: ConfigError: it is not, or the oracle has none.
+    Raises: ConfigError: another key, or an oracle without an arbiter.
     """
     oracle, terms = to_checksum_address(client.oracle), client.read_terms()
     if terms is None:

@@ -1,4 +1,4 @@
-"""Runs on the terminal: following one to its end, its steps, result and cost."""
+"""Runs on the terminal: following one to the end, steps, result and cost."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def show_run(
     as_json: bool,
     effects: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print a run: its steps, and its end, for which it waits.
+    """Print a run: the steps, and, after a wait, the end.
 
-    Input:  effects: what its simulation moved, for the JSON.
-    Raises: SystemExit: the run failed, or is not done. AgentsError: its deadline is over, and
-            nobody ended it.
+    Input:  effects: moves in the simulation, for the JSON.
+    Raises: SystemExit: the run failed, or is not done. AgentsError: the deadline is over, and the
+        run was not ended.
     """
     if not as_json:
         _print_start(started)
@@ -71,9 +71,9 @@ def show_run(
 
 
 def _follow(started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> FollowedRun:
-    """Wait for the end of a run, and print what happens; return the run.
+    """Wait for the end of a run, and print the events; return the run.
 
-    Raises: AgentsError: its deadline is over, and nobody ended it.
+    Raises: AgentsError: the deadline is over, and the run was not ended.
     """
     try:
         return _wait_for_end(started, names, is_quiet=is_quiet)
@@ -100,7 +100,7 @@ def _wait_for_end(started: StartedRun, names: Mapping[str, str], *, is_quiet: bo
 
 
 class _Progress:
-    """What was printed of a run."""
+    """The printed part of a run."""
 
     def __init__(self, started: StartedRun, names: Mapping[str, str], *, is_quiet: bool) -> None:
         self._started, self._names, self._is_quiet = started, names, is_quiet
@@ -130,7 +130,7 @@ class _Progress:
         self._since = monotonic()
 
     def print_hint(self, run: FollowedRun) -> None:
-        """Say once what is needed, if no worker answers, or if the agent failed on the answer."""
+        """Print the next step once, if no worker answers, or if the agent failed on the answer."""
         if run.status != "AskingModel" or self._print_failed_callback(run):
             return
         is_late = monotonic() - self._since > HINT_SECONDS
@@ -145,7 +145,7 @@ class _Progress:
         )
 
     def _print_failed_callback(self, run: FollowedRun) -> bool:
-        """Return whether the answer is there and its callback failed; say so once."""
+        """Return whether the answer is there and the callback failed; print a failure once."""
         oracle = self._started.oracle
         outcome, _, _, is_delivered = oracle.read("answerOf", run.request_id)
         has_failed = outcome != 0 and not is_delivered
@@ -161,7 +161,7 @@ class _Progress:
         return bool(has_failed)
 
     def describe(self, run: FollowedRun) -> str:
-        """Return what the run waits for, in a line."""
+        """Return the awaited event of the run, in a line."""
         seconds = monotonic() - self._since
         thing = "a tool's result" if run.status == "AwaitingTool" else "a worker's answer"
         return f"step {len(run.tool_results) + 1}: waiting for {thing}, {seconds:.0f} s"
@@ -213,7 +213,7 @@ def describe_awaited_tool(started: StartedRun, run: FollowedRun) -> list[str]:
 def _require_time(started: StartedRun, run: FollowedRun) -> None:
     """Check that a run can still go on.
 
-    Raises: AgentsError: its deadline is over.
+    Raises: AgentsError: the deadline is over.
     """
     if read_chain_time(started.agent) <= run.deadline:
         return
@@ -287,7 +287,7 @@ def _format_title(run: FollowedRun) -> str:
 
 
 def _format_text(text: str, names: Mapping[str, str]) -> str:
-    """Return a text of the chain as markup on one line, with names of its addresses."""
+    """Return a text of the chain as markup on one line, with names of the addresses."""
     return escape(sanitize(name_addresses(text, names)))
 
 
@@ -304,7 +304,7 @@ def explain_failure(started: StartedRun, run: FollowedRun) -> list[str]:
 
 
 def _explain_tool_failure(started: StartedRun, answer: bytes) -> list[str]:
-    """Return why a tool reverts: the chain keeps no reasons, so it is called again.
+    """Return why a tool reverts: the chain keeps no reasons, so the tool is called again.
 
     Input:  answer: the oracle's, which chose the tool.
     """
@@ -321,7 +321,7 @@ def _explain_tool_failure(started: StartedRun, answer: bytes) -> list[str]:
 
 
 def _encode_tool_call(agent: RemoteContract, answer: bytes) -> tuple[str, bytes]:
-    """Return the tool that an answer chose, and the calldata with which the agent called it."""
+    """Return the tool that an answer chose, and the calldata of the agent's call."""
     if is_agent_v1(agent):
         chosen = decode_iteration(answer)
         artifact = load_artifact("IERCAgentToolV1")

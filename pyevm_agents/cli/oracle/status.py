@@ -139,7 +139,7 @@ def _print_item(heading: str, name: str, pairs: Iterable[tuple[str, str]]) -> No
 
 
 def describe_request(request: UnsettledRequest, now: int) -> str:
-    """Return what a request waits for, and the command that goes on."""
+    """Return the awaited event of a request, and the command that goes on."""
     deadline, proposal = request.commitment.deadline, request.proposal
     if proposal is not None:
         worker = to_checksum_address(proposal.worker)

@@ -27,7 +27,7 @@ agent_argument = click.argument("agent", type=ADDRESS_TYPE, metavar="AGENT")
 
 @click.group(short_help="Pay for the runs of an application's users.")
 def subscription() -> None:
-    """Pay for the runs of an application's users: its agents' `run` takes from a subscription."""
+    """Pay for the runs of an application's users: the agents' `run` takes from a subscription."""
 
 
 @subscription.command(
@@ -44,7 +44,7 @@ Example:
 @oracle_option
 @add_sender_options
 def create_subscription(sender: Sender, *, oracle_address: bytes, fund: int) -> None:
-    """Create a subscription, which the account owns; print its ID."""
+    """Create a subscription, which the account owns; print the ID."""
     oracle = open_oracle(sender.client, oracle_address)
     call = oracle.artifact.encode_call("subscribe")
     sent = sender.account.transact(oracle.address, call, value_wei=fund)
@@ -122,7 +122,7 @@ Example:
 @oracle_option
 @add_sender_options
 def remove_consumer(number: int, agent: bytes, sender: Sender, *, oracle_address: bytes) -> None:
-    """Forbid AGENT to take from the subscription ID. For its owner. Open budgets go on."""
+    """Forbid AGENT to take from the subscription ID. For the owner. Open budgets go on."""
     oracle = open_oracle(sender.client, oracle_address)
     _set_consumer(oracle, sender, number, agent, is_allowed=False)
 
@@ -139,7 +139,7 @@ Example:
 @oracle_option
 @add_sender_options
 def cancel_subscription(number: int, sender: Sender, *, oracle_address: bytes) -> None:
-    """End the subscription ID; its balance becomes claimable. For its owner. Open budgets go on."""
+    """End the subscription ID; the balance becomes claimable. For the owner. Open budgets go on."""
     oracle = open_oracle(sender.client, oracle_address)
     balance = _require_subscription(oracle, number)
     sent = sender.account.transact(oracle.address, oracle.artifact.encode_call("cancel", number))
@@ -167,7 +167,7 @@ def _set_consumer(
 def _require_subscription(oracle: RemoteContract, number: int) -> int:
     """Return a subscription's balance in wei.
 
-    Raises: AgentsError: it was cancelled, or never created.
+    Raises: AgentsError: cancelled, or never created.
     """
     owner, balance = oracle.read("subscriptions", number)
     if not int(owner, 16):

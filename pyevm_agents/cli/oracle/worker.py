@@ -24,7 +24,7 @@ workers_argument = click.argument(
 
 @click.group(short_help="Register and remove workers.")
 def worker() -> None:
-    """Register and remove an oracle's workers. For its owner."""
+    """Register and remove an oracle's workers. For the owner."""
 
 
 @worker.command(
@@ -65,7 +65,7 @@ Example:
 @oracle_option
 @add_sender_options
 def remove_workers(workers: Sequence[bytes], sender: Sender, *, oracle_address: bytes) -> None:
-    """Remove the workers ADDRESS. For the oracle's owner. They keep what they earned."""
+    """Remove the workers ADDRESS. For the oracle's owner. Earnings stay theirs."""
     _set_workers(workers, sender, oracle_address, is_registered=False)
 
 

@@ -25,10 +25,11 @@ Examples:
 @add_sender_options
 @json_option
 def account(sender: Sender, *, as_json: bool) -> None:
-    """Deploy an AgentAccount that an agent will act through. The sender owns it.
+    """Deploy an AgentAccount that an agent will act through. The sender is the owner.
 
     Some functions are for accounts that were admitted: members of a club, holders of a role, owners
-    of an item. Admit the account first. `tools deploy --account` then makes tools of them.
+    of an item. Admit the account first. `tools deploy --account` then makes tools of such
+    functions.
     """
     sent = sender.account
     place = to_checksum_address(deploy_account(sent))

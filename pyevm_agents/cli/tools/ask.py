@@ -1,4 +1,4 @@
-"""`pyevm-agents tools ask`: an instruction of its owner to an agent, embedded or by callback."""
+"""`pyevm-agents tools ask`: an instruction of the owner to an agent, embedded or by callback."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ def ask(  # noqa: PLR0913 - one for each option
     abi_files: Sequence[Path],
     as_json: bool,
 ) -> None:
-    """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as its owner.
+    """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as the owner.
 
-    Simulates the run first, and shows its steps, the transfers, the approvals that stay, the
-    balances before and after, and where amounts and accounts differ from the instruction. Then it
-    asks whether to send. Without a terminal a run that agrees is sent, and one that differs is not;
+    Simulates the run first, and shows the steps, the transfers, the approvals that stay, the
+    balances before and after, and where amounts and accounts differ from the instruction. Then you
+    confirm or decline. Without a terminal a run that agrees is sent, and one that differs is not;
     --yes sends both.
 
-    A run of an OwnedAgent is one transaction. If it reverts, no tool had an effect. `pyevm-agents
+    A run of an OwnedAgent is one transaction. After a revert, no tool had an effect. `pyevm-agents
     trace` shows the whole prompts of a transaction.
 
-    A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. It
-    is simulated on a fork in this process, with a model of this machine; with --yes it is sent at
-    once. What a step did before stands if it fails.
+    A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. The
+    run is simulated on a fork in this process, with a model of this machine; with --yes the run is
+    sent at once. After a failure the effects of earlier steps stand.
 
-    The exit status is 4 if the agent does not do what is asked, or if nothing was sent, and 1 if
-    the run fails for another reason.
+    The exit status is 4 if the agent does not do the task, or if nothing was sent, and 1 if the run
+    fails for another reason.
     """
     learn_abis(sender, abi_files)
     given = _Instruction(
@@ -118,7 +118,7 @@ class _Instruction:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the sender is asked, if somebody can answer."""
+        """Whether the sender confirms, if a person can answer."""
         return not self.is_call and not self.assumes_yes
 
 
@@ -147,7 +147,7 @@ def _run_embedded(sender: Sender, address: bytes, given: _Instruction) -> None:
 
 
 def _simulate(sender: Sender, agent: RemoteContract, data: bytes, gas: int | None) -> RunTrial:
-    """Return what a run would do.
+    """Return the effects that a run would have.
 
     Raises: AgentsError: the node does not answer, or has no `agent_traceCall` and the run reverts.
     """
@@ -174,9 +174,9 @@ def _read_native_symbol(sender: Sender) -> str:
 def _end_undone(trial: RunTrial, reason: str, given: _Instruction) -> NoReturn:
     """End the command for a run that would revert, or that is not done.
 
-    Input:  reason: why it reverts; empty if it does not.
+    Input:  reason: of the revert; empty without a revert.
 
-    Raises: NotDoneError: it is not done. AgentsError: another revert.
+    Raises: NotDoneError: a run that is not done. AgentsError: another revert.
     """
     if given.as_json:
         steps = trial.serialize_steps()
@@ -194,7 +194,7 @@ def _send(
     given: _Instruction,
     trial: RunTrial,
 ) -> None:
-    """Send the run; print its hash and gas, and what it did otherwise than the simulation."""
+    """Send the run; print hash and gas, and differences from the simulation."""
     sent = sender.account.transact(agent.address, data, gas=given.gas)
     transaction = "0x" + sent.hash.hex()
     trace: Any = sender.client.request("agent_traceTransaction", [transaction])
@@ -233,7 +233,7 @@ def _send(
 
 
 def _read_done(sender: Sender, transaction: str, trace: Any) -> RunPreview | None:  # noqa: ANN401 - JSON
-    """Return what a mined run did; None if the node does not tell it."""
+    """Return the effects of a mined run; None if the node does not report effects."""
     try:
         told: Any = sender.client.request("agent_traceCalls", [transaction])
     except RemoteError:
@@ -245,7 +245,7 @@ def _read_done(sender: Sender, transaction: str, trace: Any) -> RunPreview | Non
 def _open_owned_agent(sender: Sender, address: bytes) -> RemoteContract:
     """Return the OwnedAgent at an address.
 
-    Raises: ConfigError: there is none, or the sender does not own it.
+    Raises: ConfigError: no agent, or one of another owner.
     """
     agent = RemoteContract(sender.client, "OwnedAgent", address)
     try:
@@ -269,9 +269,9 @@ def _open_owned_agent(sender: Sender, address: bytes) -> RemoteContract:
 
 
 def _run_by_callback(sender: Sender, agent: RemoteContract, given: _Instruction) -> None:
-    """Show what a run would do on a fork, ask, and start it.
+    """Show the effects of a run on a fork, get a confirmation, and start the run.
 
-    With --yes it is started at once: the simulation would cost another inference.
+    With --yes the run starts at once: the simulation would cost another inference.
     """
     _require_caller(sender, agent)
     preview: RunPreview | None = None
@@ -295,10 +295,10 @@ def _run_by_callback(sender: Sender, agent: RemoteContract, given: _Instruction)
 def _preview_callback(
     sender: Sender, agent: RemoteContract, given: _Instruction
 ) -> tuple[RunPreview | None, dict[str, Any]]:
-    """Print what a run would do; return it, and its JSON.
+    """Print the effects that a run would have; return the preview, and the JSON.
 
-    Output: None if it can't be simulated here, and a person may still decide to send it.
-    Raises: AgentsError: it can't be simulated, and nothing else was asked for.
+    Output: None without a simulation here, if a person may still decide to send the run.
+    Raises: AgentsError: no simulation is possible, and only that was wanted.
     """
     from pyevm_agents.cli.tools import callback_preview  # noqa: PLC0415 - slow to import
 
@@ -318,7 +318,7 @@ def _preview_callback(
 def _find_callback_agent(sender: Sender, address: bytes) -> RemoteContract | None:
     """Return the CallbackAgent at an address; None if the contract is no CallbackAgent.
 
-    Raises: ConfigError: there is no contract, or it is an oracle.
+    Raises: ConfigError: no contract, or an oracle.
     """
     require_code(sender.client, address)
     contract = RemoteContract(sender.client, "OwnedCallbackAgent", address)
@@ -332,7 +332,7 @@ def _require_caller(sender: Sender, agent: RemoteContract) -> None:
 
     A call without wei ends at the sender, or later at the price.
 
-    Raises: ConfigError: it doesn't.
+    Raises: ConfigError: another sender.
     """
     call = agent.artifact.encode_call("ask", "", NOBODY)
     try:

@@ -1,4 +1,4 @@
-"""A run of a CallbackAgent before it is sent: its steps and effects, on a fork of this process."""
+"""A run of a CallbackAgent before sending: steps and effects, on a fork of this process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EACH_STEP = "each step is a transaction of its own: what was done stands if a la
 def simulate_callback_run(
     sender: Sender, agent: RemoteContract, instruction: str
 ) -> tuple[SimulatedRun, RunPreview]:
-    """Execute a run on a fork of the sender's chain; return it with what it would move.
+    """Execute a run on a fork of the sender's chain; return the run with moves of assets.
 
     Raises: AgentsError: the model is not on this machine, or the agent can't be simulated.
     """
@@ -71,7 +71,7 @@ def simulate_callback_run(
 def _choose_model(model_id: str) -> ModelChoice:
     """Return the model of this machine that workers call by an ID.
 
-    Raises: ConfigError: there is none.
+    Raises: ConfigError: no such model.
     """
     if model_id in ALIASES:
         return ModelChoice()
@@ -95,7 +95,7 @@ def serialize_run_preview(run: SimulatedRun, preview: RunPreview) -> dict[str, A
 
 
 def print_run_preview(run: SimulatedRun, preview: RunPreview, screen: Console) -> None:
-    """Print the steps of a simulated run, and what it would move."""
+    """Print the steps of a simulated run, and the moves of assets."""
     for line in (
         *_iter_lines(run, preview),
         *preview.iter_lines(),

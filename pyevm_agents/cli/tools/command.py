@@ -1,4 +1,4 @@
-"""`pyevm-agents tools`: any contract as a tool of an agent; its table of commands."""
+"""`pyevm-agents tools`: any contract as a tool of an agent; the table of commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMANDS = {
 def tools() -> None:
     """Use any contract as a tool of an agent.
 
-    `tools inspect` shows what an account can do with a contract, `tools deploy` makes an agent with
-    its functions as tools, and `tools ask` gives the agent an instruction. `tools account` makes
-    the account of an agent alone.
+    `tools inspect` shows an account's capabilities at a contract, `tools deploy` makes an agent
+    with the functions as tools, and `tools ask` gives the agent an instruction. `tools account`
+    makes the account of an agent alone.
     """

@@ -140,13 +140,14 @@ def deploy(  # noqa: PLR0913 - one for each option
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Deploy an agent whose tools are functions of contracts, and the account it acts through.
+    """Deploy an agent whose tools are functions of contracts, and the account to act through.
 
     The contracts are inspected first, as `tools inspect` does. The sender owns the agent and the
-    account. The account is empty: send it what the agent may spend.
+    account. The account is empty: send the assets that the agent may spend.
 
-    On a chain with the executor it is an OwnedAgent, whose runs are one transaction each. With
-    --oracle it is an OwnedCallbackAgent, which workers of the oracle answer: on any chain.
+    On a chain with the executor the agent is an OwnedAgent, whose runs are one transaction each.
+    With --oracle the agent is an OwnedCallbackAgent, which workers of the oracle answer: on any
+    chain.
     """
     options = PlanOptions(
         functions=tuple(functions),
@@ -233,7 +234,7 @@ def _find_model(sender: Sender, name: str) -> Mapping[str, Any]:
 
 
 def _read_cost(sender: Sender, agent: Address) -> int:
-    """Return what a run reserves, in wei."""
+    """Return the amount that a run reserves, in wei."""
     return int(RemoteContract(sender.client, "OwnedCallbackAgent", agent).read("costOfRun"))
 
 
@@ -251,7 +252,7 @@ def _require_own(sender: Sender, account: bytes | None, factory: bytes | None) -
 def _require_account(sender: Sender, address: bytes) -> None:
     """Check that the sender owns an account.
 
-    Raises: AgentsError: it doesn't.
+    Raises: AgentsError: another owner.
     """
     require_code(sender.client, address)
     contract = RemoteContract(sender.client, "AgentAccount", address)
@@ -266,7 +267,7 @@ def _require_account(sender: Sender, address: bytes) -> None:
 def _require_factory(sender: Sender, address: bytes) -> None:
     """Check that a contract is a factory of tools.
 
-    Raises: AgentsError: it is not.
+    Raises: AgentsError: another contract.
     """
     require_code(sender.client, address)
     RemoteContract(sender.client, "AbiToolFactory", address).read("implementation")
@@ -312,7 +313,7 @@ def _print_dry_run(plan: AgentPlan, *, as_json: bool) -> None:
 def _print_deployment(
     sent: Announced, agent: Address, account: Address, model: str, cost: int | None
 ) -> None:
-    """Print the end of a deployment. Input: cost: what a run reserves, None for the executor."""
+    """Print the end of a deployment. Input: cost: reserve of a run, None for the executor."""
     sent.print_total()
     if cost is not None:
         out.print(
@@ -358,7 +359,7 @@ def _print_people(plan: AgentPlan) -> None:
 
 
 def _print_left_out(plan: AgentPlan) -> None:
-    """Print the functions that are no tools, each with the reason, and how to get them."""
+    """Print the functions that are no tools, each with the reason, and how to get each."""
     if not plan.left_out:
         return
     out.print("[bold]Left out[/]")
@@ -377,7 +378,7 @@ def _print_left_out(plan: AgentPlan) -> None:
 
 
 def _name_target(tool: PlannedTool) -> str:
-    """Return the contract, and the function if the tool's name does not begin with it."""
+    """Return the contract, and the function if not the start of the tool's name."""
     has_name = tool.spec.name.startswith(tool.function.name)
     return tool.contract if has_name else f"{tool.contract}.{tool.function.name}"
 

@@ -35,7 +35,7 @@ class HandleChoices:
     ens_registry: bytes
 
     def read(self) -> list[NamedAddress]:
-        """Return the names as they were written, those of the file first.
+        """Return the names as written, those of the file first.
 
         Raises: ConfigError: one is malformed, or the file can't be read.
         """
@@ -52,7 +52,7 @@ class HandleChoices:
 
 
 def add_handle_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command, which gets them as `handle_choices`."""
+    """Add the options to a command, as the parameter `handle_choices`."""
     return add_option_group(
         command,
         "handle_choices",

@@ -1,4 +1,4 @@
-"""`pyevm-agents tools inspect`: what an account can do with contracts of a chain."""
+"""`pyevm-agents tools inspect`: an account's capabilities at contracts of a chain."""
 
 from __future__ import annotations
 
@@ -154,10 +154,10 @@ def inspect(
     as_json: bool,
     as_context: bool,
 ) -> None:
-    """Show what an account can do with contracts of a chain.
+    """Show an account's capabilities at contracts of a chain.
 
-    The chain is a fork in this process. Nothing is sent to it. The functions come from the ABI: of
-    a file, of a project, of a server, or else from the bytecode.
+    The chain is a fork in this process. Nothing is sent to the chain. The functions come from the
+    ABI: of a file, of a project, of a server, or else from the bytecode.
     """
     if as_json and as_context:
         raise click.UsageError("--json and --context: must be only one of them")
@@ -170,10 +170,10 @@ def inspect(
 def open_inspection(
     rpc_url: str, chosen: ContractOptions, account: bytes
 ) -> Iterator[tuple[Chain, tuple[ContractIntelligence, ...]]]:
-    """Inspect contracts on a fork, and yield the fork and what was found.
+    """Inspect contracts on a fork, and yield the fork and the findings.
 
     Raises: click.UsageError: the options do not fit together. AgentsError: a contract, a file, a
-            server or the node is not as the options say.
+        server or the node is not as in the options.
     """
     interfaces = _read_interfaces(
         chosen.addresses, chosen.abi_files, chosen.project, chosen.contracts

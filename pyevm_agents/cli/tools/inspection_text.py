@@ -46,10 +46,9 @@ def print_contracts(
     chain: ChainMetadata,
     tools: Mapping[str, MetadataStability] | None = None,
 ) -> None:
-    """Print contracts as one account sees them.
+    """Print contracts as one account sees the functions.
 
-    Input: contracts; their chain; by address whether the metadata of those that are tools can
-           change.
+    Input: contracts; the chain; by address whether the metadata of those that are tools can change.
     """
     stability = tools or {}
     first = contracts[0]
@@ -122,7 +121,7 @@ def _iter_relationships(
 
 
 def _describe_metadata(metadata: MetadataStability) -> str:
-    """Return whether the metadata of a tool can change, and by whom."""
+    """Return whether the metadata of a tool can change, and by which accounts."""
     if not metadata.can_change:
         return "fixed"
     writers = dict.fromkeys(writer for slot in metadata.slots for writer in slot.writers)
@@ -139,7 +138,7 @@ def _describe_metadata(metadata: MetadataStability) -> str:
 
 
 def _format_path(path: QuotedPath, tokens: Sequence[TokenFacts], names: Mapping[str, str]) -> str:
-    """Return a path with its quote, such as `1 USDC > WETH > 1.97 DAI`."""
+    """Return a path with the quote, such as `1 USDC > WETH > 1.97 DAI`."""
     decimals = {token.address: token.decimals or 0 for token in tokens}
     labels = [names.get(token, token) for token in path.tokens]
     paid = _scale(path.amount_in, decimals.get(path.tokens[0], 0))
@@ -208,5 +207,5 @@ def _format_approval(approval: Approval) -> str:
 
 
 def _name_addresses(text: str, names: Mapping[str, str]) -> str:
-    """Return a text with names in place of addresses that have one: each is shown with its name."""
+    """Return a text with names in place of addresses that have one: each is shown with the name."""
     return ADDRESS.sub(lambda match: names.get(match[0], match[0]), text)
