@@ -336,10 +336,16 @@ def measure_shares(reach: Reach) -> dict[str, int]:
 
 
 def may_be_slow(file: str) -> bool:
-    """Return whether a test file may have slow tests: the file names the mark, or imports one."""
-    text = (ROOT / file).read_text(encoding="utf-8")
-    imported = [ROOT / f"{name.replace('.', '/')}.py" for name in TESTS_IMPORT.findall(text)]
-    return any("mark.slow" in one for one in (text, *(one.read_text() for one in imported)))
+    """Return whether a test file may have slow tests.
+
+    The mark is in the file, in a module of tests that the file imports, or in a conftest.
+    """
+    path = ROOT / file
+    text = path.read_text(encoding="utf-8")
+    read = [ROOT / f"{name.replace('.', '/')}.py" for name in TESTS_IMPORT.findall(text)]
+    read += [one / "conftest.py" for one in path.parents if ROOT / "tests" in one.parents]
+    texts = (one.read_text(encoding="utf-8") for one in read if one.exists())
+    return any("mark.slow" in one for one in (text, *texts))
 
 
 def choose_files(part: str, reach: Reach | None, changed: set[str] | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scripts.rooms import INSTRUMENTS, Reach, choose_files, find_changed, measure_shares
+from scripts.rooms import INSTRUMENTS, NO_TESTS, Reach, choose_files, find_changed, measure_shares
 from tests.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -127,6 +127,16 @@ def test_each_test_file_is_of_a_part() -> None:
     files = {one.relative_to(ROOT).as_posix() for one in (ROOT / "tests").rglob("test_*.py")}
     assert sorted(files) == sorted(parts["default"] + parts["instruments"])
     assert all(one.startswith(INSTRUMENTS) for one in parts["instruments"])
+
+
+def test_no_slow_test_is_left_out() -> None:
+    chosen = {*choose_files("slow", None, None)}
+    others = [one for one in choose_files("default", None, None) if one not in chosen]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "slow", "-n", "0"]
+    done = subprocess.run(
+        [*command, *others], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == NO_TESTS, done.stdout
 
 
 def test_the_shares_in_contributing_are_about_right(reach: Reach) -> None:
