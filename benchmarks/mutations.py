@@ -1,6 +1,6 @@
-"""Mutation test of the consensus code: whether a test fails for each small mistake in it.
+"""Mutation test of the consensus code, or of other folders: whether a test fails for each mistake.
 
-    python -m benchmarks.mutations [--seed 1] [--count 50] [--json FILE]
+    python -m benchmarks.mutations [--seed 1] [--count 50] [--source FOLDER]... [--json FILE]
     python -m benchmarks.mutations --again FILE [--json FILE]
 
 A mutant has one change: another comparison, a number one higher or lower, a negated condition, two
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from coverage import CoverageData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("precompiles", "pyevm_agents/vm", "pyevm_agents/chain", "pyevm_agents/state")
@@ -218,19 +218,21 @@ def _relative(path: Path) -> str:
     return str(path)
 
 
-def list_mutants() -> list[Mutant]:
-    """Return all mutants of the consensus code, by file and line."""
+def list_mutants(sources: Sequence[str]) -> list[Mutant]:
+    """Return all mutants of folders, by file and line."""
     found: list[Mutant] = []
-    for folder in SOURCES:
+    for folder in sources:
         for path in sorted((ROOT / folder).rglob("*.py")):
             found += Changes(str(path.relative_to(ROOT)), path.read_text()).found
     return found
 
 
-def choose_mutants(executions: Executions, *, seed: int, count: int) -> list[Mutant]:
+def choose_mutants(
+    executions: Executions, sources: Sequence[str], *, seed: int, count: int
+) -> list[Mutant]:
     """Draw mutants from the lines that tests execute."""
     drawn: list[Mutant] = []
-    mutants = list_mutants()
+    mutants = list_mutants(sources)
     random.Random(seed).shuffle(mutants)  # noqa: S311 - a sample
     for mutant in mutants:
         if len(drawn) == count:
@@ -240,9 +242,9 @@ def choose_mutants(executions: Executions, *, seed: int, count: int) -> list[Mut
     return drawn
 
 
-def find_again(file: Path) -> Iterator[Mutant]:
+def find_again(file: Path, sources: Sequence[str]) -> Iterator[Mutant]:
     """Yield the mutants of an earlier result; one whose code is gone has an empty span."""
-    known = {mutant.key(): mutant for mutant in list_mutants()}
+    known = {mutant.key(): mutant for mutant in list_mutants(sources)}
     for row in json.loads(file.read_text())["outcomes"]:
         old = Mutant(**{**row["mutant"], "span": tuple(row["mutant"]["span"])})
         yield known.get(old.key(), replace(old, span=(0, 0)))
@@ -336,14 +338,21 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1, help="draws the mutants (default: 1)")
     parser.add_argument("--count", type=int, default=50, help="how many (default: 50)")
+    parser.add_argument(
+        "--source",
+        action="append",
+        metavar="FOLDER",
+        help=f"of the changed code; repeatable (default: {', '.join(SOURCES)})",
+    )
     parser.add_argument("--again", type=Path, help="repeat the mutants of this result")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     arguments = parser.parse_args()
     executions = Executions(arguments.coverage)
+    sources = arguments.source or SOURCES
     mutants = (
-        [*find_again(arguments.again)]
+        [*find_again(arguments.again, sources)]
         if arguments.again
-        else choose_mutants(executions, seed=arguments.seed, count=arguments.count)
+        else choose_mutants(executions, sources, seed=arguments.seed, count=arguments.count)
     )
     since, outcomes = time.monotonic(), []
     for number, outcome in enumerate(try_all(mutants, executions), 1):
