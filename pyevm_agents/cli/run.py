@@ -64,7 +64,7 @@ class BudgetChoices:
 
 
 def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the limits of a run to a command, which gets them as `budget`."""
+    """Add the limits of a run to a command, as the parameter `budget`."""
     number = click.IntRange(0)
     return add_option_group(
         command,

@@ -33,11 +33,11 @@ class AccessMiddleware:
     """An ASGI application in front of another one: refuses foreign hosts and pages."""
 
     def __init__(self, app: AsgiApp, policy: AccessPolicy) -> None:
-        """Input: the application; whose requests it gets."""
+        """Input: the application; the allowed senders of requests."""
         self._app, self._policy = app, policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Answer a request, or pass the request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,7 +55,7 @@ class AccessMiddleware:
             await self._app(scope, limited.receive, limited.send)
 
     def _add_headers(self, send: Send, origin: str | None) -> Send:
-        """Let a page read the response, if its origin is allowed."""
+        """Let a page of an allowed origin read the response."""
         if not self._policy.is_cors_allowed(origin):
             return send
         assert origin is not None  # noqa: S101 - allowed
@@ -100,7 +100,7 @@ def _describe_size(size: int) -> str:
 
 
 class _LimitedBody:
-    """Ends a body that is longer than it may be, for one can come without its length."""
+    """Ends a body above the limit, for one can come without a stated length."""
 
     def __init__(self, receive: Receive, send: Send, scope: Scope) -> None:
         self._receive, self._send, self._scope = receive, send, scope
@@ -113,7 +113,7 @@ class _LimitedBody:
         return {"type": "http.disconnect"} if self._is_too_large else message
 
     async def send(self, message: Message) -> None:
-        """Pass an answer on; say why, in place of what is answered to a part of a body."""
+        """Pass an answer on; replace the answer to a part of a body by the reason."""
         if self._is_too_large and message["type"] == "http.response.start":
             self._is_answered = True
             reason = _describe_size(self._bytes).replace(" bytes:", " bytes or more:")

@@ -1,4 +1,4 @@
-"""Agents of folders: the Python module, and the manifest that it must have."""
+"""Agents of folders: the Python module, and the manifest that the module must have."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEMBERS = (
 
 
 def load_agent(folder: AgentFolder) -> AgentModule:
-    """Return the agent of a folder. Its module is imported, so it must be trusted like any program.
+    """Return the agent of a folder. The module is imported, so must be trusted like any program.
 
     Raises: ConfigError: the module can't be imported, has no agent, or the agent's manifest is not
             that of the folder.
@@ -55,7 +55,7 @@ def load_agent(folder: AgentFolder) -> AgentModule:
 
 
 def read_module_manifest(folder: Path) -> AgentManifest:
-    """Return the manifest of an agent's folder, for its module.
+    """Return the manifest of an agent's folder, for the module.
 
     Raises: ConfigError: agent.json is missing or invalid.
     """
@@ -63,9 +63,10 @@ def read_module_manifest(folder: Path) -> AgentManifest:
 
 
 def build_module_manifest(manifest: PackageManifest) -> AgentManifest:
-    """Return what runs read of a package's manifest: the one conversion between the two.
+    """Return the manifest for runs from a package's manifest: the one conversion between the two.
 
-    The endpoints, `chainId` and what else only the registration documents need are left out.
+    The endpoints, `chainId` and other members that only the registration documents need are left
+    out.
     """
     constraints, safety, identity = manifest.constraints, manifest.safety, manifest.identity
     gas = constraints.max_gas_wei

@@ -59,8 +59,8 @@ def open_agents(
 
     Input: the agents; the chain and its port; the folder of the runs.
 
-    Raises: ConfigError: no `IERCAgent` is at an address of the chain, or its folder is that of
-            another agent.
+    Raises: ConfigError: no `IERCAgent` is at an address of the chain, or the folder is that of
+        another agent.
     """
     folders, addresses = [], {}
     for each in chosen:

@@ -1,4 +1,4 @@
-"""The operator in an agent's manifest: who confirms its runs."""
+"""The operator in an agent's manifest, the account that confirms runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def find_operator(folder: AgentFolder) -> bytes | None:
-    """Return the operator that an agent's manifest names; None if it names none."""
+    """Return the operator that an agent's manifest names; None without one."""
     wallet = folder.read_manifest().operator_wallet
     return None if wallet is None else to_canonical_address(wallet)
 
@@ -24,10 +24,10 @@ def find_operator(folder: AgentFolder) -> bytes | None:
 def name_operator(folder: AgentFolder, operator: bytes) -> Iterator[None]:
     """Name the operator in a manifest that names none, for a registration inside a context.
 
-    The registration would name its own account, which need not be the one that confirms.
-    If the registration fails before the manifest has an identity, the manifest is as it was.
+    The registration would name the sender's account, which need not be the one that confirms. If
+    the registration fails before the manifest has an identity, the manifest stays unchanged.
 
-    Input: the agent's folder; the account that confirms its runs.
+    Input: the agent's folder; the account that confirms runs.
     """
     before = folder.read_manifest()
     if before.operator_wallet is not None:

@@ -54,7 +54,7 @@ def create_agent_folder(path: Path, slug: str) -> AgentFolder:
 def require_slug(slug: str) -> None:
     """Check the slug of a new agent.
 
-    Raises: ConfigError: it is not one.
+    Raises: ConfigError: not a slug.
     """
     if SLUG.fullmatch(slug) is None or len(slug) > MAX_SLUG_CHARACTERS:
         raise ConfigError(

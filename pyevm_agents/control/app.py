@@ -1,4 +1,4 @@
-"""The ASGI application of the control plane, and its server."""
+"""The ASGI application of the control plane, and the server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def build_server(app: AsgiApp) -> uvicorn.Server:
-    """Return the server of an application; `serve(sockets=[…])` runs it until a signal."""
+    """Return the server of an application; `serve(sockets=[…])` runs until a signal."""
     config = uvicorn.Config(
         app,
         log_level="warning",

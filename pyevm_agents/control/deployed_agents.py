@@ -1,4 +1,4 @@
-"""Deployed agents in a control plane: a folder for each, from what its contract says of itself."""
+"""Deployed agents in a control plane: a folder for each, from the contract's own description."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ VERSION = "1.0.0"
 
 
 def open_deployed_folder(agent: DeployedAgent, port: ChainPort, parent: Path) -> AgentFolder:
-    """Return the folder of a deployed agent; write it if it is not there.
+    """Return the folder of a deployed agent; write a missing one.
 
-    A folder of an earlier start is as it was: its manifest may have been registered or changed.
+    A folder of an earlier start stays unchanged: the manifest may have been registered or changed.
 
     Input:
         agent: slug and address, which has code.
@@ -85,7 +85,7 @@ def open_deployed_folder(agent: DeployedAgent, port: ChainPort, parent: Path) ->
 
 
 def _write_folder(folder: AgentFolder, manifest: PackageManifest, address: str) -> None:
-    """Write a folder that has all of its files as soon as it is there."""
+    """Write a folder that is complete as soon as present."""
     partial = AgentFolder(folder.path.with_name(f".{folder.path.name}.partial"))
     if partial.path.exists():  # Of a start that was killed.
         shutil.rmtree(partial.path)
@@ -97,7 +97,7 @@ def _write_folder(folder: AgentFolder, manifest: PackageManifest, address: str) 
 
 
 def read_deployed_manifest(agent: DeployedAgent, port: ChainPort) -> PackageManifest:
-    """Return the manifest of a deployed agent, with what its contract says of itself.
+    """Return the manifest of a deployed agent, from the contract's own description.
 
     Raises: ConfigError: a function of an `IERCAgent` fails there, or a tool has no name.
     """
@@ -148,12 +148,12 @@ def _read(port: ChainPort, address: bytes, function: str, what: str) -> Any:  # 
 def build_loader(
     addresses: Mapping[AgentFolder, bytes], port: ChainPort, runner: bytes | None
 ) -> Callable[[AgentFolder], AgentModule]:
-    """Return a function that loads the agent of a folder: a deployed one, or its Python module.
+    """Return a function that loads the agent of a folder: a deployed one, or the Python module.
 
     Input:
-        addresses: the contracts of deployed agents, by their folders.
+        addresses: the contracts of deployed agents, by folder.
         port: the chain.
-        runner: who runs a deployed agent, such as the treasury; None for the port's own account.
+        runner: caller of a deployed agent, such as the treasury; None for the port's own account.
     """
 
     def load(folder: AgentFolder) -> AgentModule:

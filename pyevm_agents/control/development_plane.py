@@ -1,4 +1,4 @@
-"""A control plane on a development chain of its own: for tests of agents, and for trying them."""
+"""A control plane on a separate development chain: for tests and trials of agents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def open_development_plane(
     Input:
         agents: folders of agents.
         folder: for the store.
-        chain: None for a new one without a model; its development account is funded.
+        chain: with a funded development account; None for a new one without a model.
         options: fields of `PlaneOptions`, to change the defaults.
     """
     if chain is None:

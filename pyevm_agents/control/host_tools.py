@@ -1,4 +1,4 @@
-"""Tools of the host for agents: they read the chain, and change nothing."""
+"""Tools of the host for agents: reads of the chain, without changes."""
 
 from __future__ import annotations
 

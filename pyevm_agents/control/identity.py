@@ -1,4 +1,4 @@
-"""Entries of agents in ERC-8004's identity registry: register one, or change its URI."""
+"""Entries of agents in ERC-8004's identity registry: register one, or change the URI."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ def register_agent(
     uri: str | None = None,
     tell: Callable[[str], None] = log.info,
 ) -> RegistrationResult:
-    """Register an agent, and write its ID into its manifest and registration documents.
+    """Register an agent, and write the ID into the manifest and registration documents.
 
-    An agent whose manifest has an entry of this registry and chain keeps it; its URI is changed if
-    it differs. Another try completes what was interrupted, and makes no second entry: until the
-    manifest has the entry, a file in the folder names the transaction.
+    An agent whose manifest has an entry of this registry and chain keeps the entry; a different URI
+    is changed. Another try completes an interrupted registration, and makes no second entry: until
+    the manifest has the entry, a file in the folder names the transaction.
 
     Input:
         folder: the agent's.
         account: signs, and owns the entry.
         registry: the address of the identity registry.
-        uri: where the registration document is; None to store the document itself on the chain.
-        tell: is called with what became of an interrupted registration.
+        uri: of the registration document; None to store the document itself on the chain.
+        tell: is called with the outcome of an interrupted registration.
 
     Raises: ConfigError: the URI, the manifest or the file of an interrupted registration is
             invalid or names another account or registry, or the entry is another's.
@@ -126,9 +126,9 @@ def _resume(
     account: SendingAccount,
     tell: Callable[[str], None],
 ) -> tuple[PackageIdentity | None, PendingRegistration | None]:
-    """Return the entry that an interrupted registration made, or what is to be sent again.
+    """Return the entry of an interrupted registration, or the transaction to send again.
 
-    Neither of them if its transaction can't be mined any more.
+    Neither if the transaction can't be mined any more.
     """
     text = f"The interrupted registration with nonce {pending.nonce}"
     if not is_settled(path, pending, account):
@@ -153,7 +153,7 @@ def _resume(
 
 
 def _begin(path: Path, account: SendingAccount, registry: bytes, uri: str) -> PendingRegistration:
-    """Write what will be sent into the file, in place of a registration that is given up."""
+    """Write the planned transaction into the file, in place of a registration that is given up."""
     pending = PendingRegistration(
         chain_id=account.chain_id,
         genesis_hash=account.genesis_hash,
@@ -208,7 +208,7 @@ def _build_identity(
 def _set_uri(
     account: SendingAccount, registry: bytes, identity: PackageIdentity, wanted: str
 ) -> list[bytes]:
-    """Change the URI of an entry if it differs; return the transactions' hashes."""
+    """Change a different URI of an entry; return the transactions' hashes."""
     if _read_uri(account, registry, identity.agent_id) == wanted:
         return []
     data = SET_URI + encode(["uint256", "string"], [identity.agent_id, wanted])
@@ -224,7 +224,7 @@ def _read_uri(account: SendingAccount, registry: bytes, agent_id: int) -> str:
 def _find_identity(
     manifest: PackageManifest, account: SendingAccount, registry: bytes
 ) -> PackageIdentity | None:
-    """Return the manifest's entry, if it is of this chain and registry."""
+    """Return the manifest's entry, if of this chain and registry."""
     identity = manifest.identity
     if identity is None:
         return None

@@ -33,7 +33,7 @@ class _Installed:
 
 
 class InstalledAgents(Mapping[str, "AgentModule"]):
-    """Agents of folders. One whose `agent.json` was changed since it was loaded is refused."""
+    """Agents of folders. One whose `agent.json` was changed since loading is refused."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
     ) -> None:
         """Load the agents.
 
-        Input: their folders; what loads the agent of one.
+        Input: the folders; the function that loads the agent of one.
 
-        Raises: ConfigError: no folder, an agent can't be loaded, its log can't take its runs, or
-                two have one slug.
+        Raises: ConfigError: no folder, an agent can't be loaded, a log can't take the agent's runs,
+                or two have one slug.
         """
         self._load_module = load
         self._agents: dict[str, _Installed] = {}
@@ -67,7 +67,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
     def __getitem__(self, slug: str) -> AgentModule:
         """Return an agent.
 
-        Raises: KeyError: no such agent. ConfigError: its manifest was changed.
+        Raises: KeyError: no such agent. ConfigError: the manifest was changed.
         """
         agent = self._agents[slug]
         if build_module_manifest(agent.folder.read_manifest()) != agent.manifest:
@@ -86,7 +86,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         return len(self._agents)
 
     def reload(self, slug: str) -> None:
-        """Load an agent again, with its manifest as it is now."""
+        """Load an agent again, with the present manifest."""
         self._agents[slug] = self._load(self._agents[slug].folder)
 
     def choose(self, slug: str | None) -> str:
@@ -106,11 +106,11 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         return self._agents[slug].folder
 
     def get_package(self, slug: str) -> PackageManifest:
-        """Return the manifest of an agent's folder as it was loaded."""
+        """Return the manifest of an agent's folder as loaded."""
         return self._agents[slug].package
 
     def list_manifests(self) -> list[AgentManifest]:
-        """Return the manifests of all agents as they were loaded."""
+        """Return the manifests of all agents as loaded."""
         return [each.manifest for each in self._agents.values()]
 
     def _load(self, folder: AgentFolder) -> _Installed:

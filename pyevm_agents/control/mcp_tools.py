@@ -92,7 +92,7 @@ def build_mcp_server(plane: ControlPlane) -> MCPServer[Any]:
 
 
 class PlaneTool(Tool):
-    """A tool that refuses arguments that it does not know, and says what is wrong with others."""
+    """A tool that refuses unknown arguments, and reports problems of others."""
 
     async def run(
         self,
@@ -132,11 +132,11 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
     def openfi_get_manifest(
         document: DocumentName, agent_slug: OptionalSlug = None
     ) -> AgentDocument:
-        """Return a manifest of an agent: agent.json, a registration document, or its log."""
+        """Return a manifest of an agent: agent.json, a registration document, or the log."""
         return AgentDocument(plane.get_document(agent_slug, parse_document_name(document)))
 
     def openfi_get_trust(agent_slug: Slug) -> AgentTrustResult:
-        """Return what the registries say of an agent, its score, and why it would be rejected."""
+        """Return the registries' evidence on an agent, the score, and reasons for a rejection."""
         return plane.get_trust(agent_slug)
 
     def openfi_get_policy() -> PolicyResult:
@@ -144,11 +144,11 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
         return plane.get_policy()
 
     def openfi_get_treasury() -> TreasuryResult:
-        """Return the treasury that runs write through: its limits, caps and balance."""
+        """Return the treasury that runs write through: limits, caps and balance."""
         return plane.get_treasury()
 
     def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> IdentityResult:
-        """Register an agent in the ERC-8004 identity registry, or change the URI of its entry."""
+        """Register an agent in the ERC-8004 identity registry, or change the URI of the entry."""
         return plane.register_identity(agent_slug, RegistrationRequest(uri=uri))
 
     return [
@@ -163,27 +163,27 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
 
 def _list_task_tools(plane: ControlPlane) -> Tools:
     def openfi_create_task(task: TaskRequest) -> TaskResult:
-        """Create a task: a goal for an agent, with its budget."""
+        """Create a task: a goal for an agent, with a budget."""
         return plane.create_task(task)
 
     def openfi_get_task(task_id: TaskId) -> TaskResult:
-        """Return a task, its status and its runs."""
+        """Return a task, the status and the runs."""
         return plane.get_task(task_id)
 
     def openfi_list_tasks() -> list[TaskResult]:
-        """List tasks in the order of their creation, each with its status and its runs."""
+        """List tasks in the order of creation, each with the status and the runs."""
         return plane.list_tasks()
 
     def openfi_plan_task(task_id: TaskId) -> RunResult:
-        """Start a run of a task and stop after its plan. Nothing is executed."""
+        """Start a run of a task and stop after the plan. Nothing is executed."""
         return plane.start_run(task_id, StartRequest(until="plan"), waits=True)
 
     def openfi_dry_run_task(task_id: TaskId) -> RunResult:
-        """Start a run of a task and stop after its dry run. The chain does not change."""
+        """Start a run of a task and stop after the dry run. The chain does not change."""
         return plane.start_run(task_id, StartRequest(until="dry_run"), waits=True)
 
     def openfi_run_task(task_id: TaskId) -> RunResult:
-        """Run a task in all nine phases; return when it has ended or waits for a confirmation."""
+        """Run a task in all nine phases; return at the end or at a wait for a confirmation."""
         return plane.start_run(task_id, StartRequest(), waits=True)
 
     return [
@@ -202,7 +202,7 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
         return plane.list_runs(task_id)
 
     def openfi_get_run(run_id: RunId) -> RunResult:
-        """Return a run with the results of its phases and its receipts."""
+        """Return a run with the results of the phases and the receipts."""
         return plane.get_run(run_id)
 
     def openfi_get_receipts(run_id: RunId) -> list[ReceiptResult]:
@@ -210,11 +210,11 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
         return plane.list_receipts(run_id)
 
     def openfi_get_validation(run_id: RunId) -> ValidationReport:
-        """Return the validator's response about a run, as ERC-8004's registry has it."""
+        """Return the validator's response about a run, from ERC-8004's registry."""
         return plane.get_validation(run_id)
 
     def openfi_verify_run(run_id: RunId) -> VerificationReport:
-        """Execute the block of a run again, and compare it."""
+        """Execute the block of a run again, and compare the results."""
         return plane.verify_run(run_id)
 
     return [
@@ -228,11 +228,11 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
 
 def _list_run_actions(plane: ControlPlane) -> Tools:
     def openfi_continue_run(run_id: RunId, until: str | None = None) -> RunResult:
-        """Go on with a run that stopped after a phase, up to another phase or to its end."""
+        """Go on with a run that stopped after a phase, up to another phase or to the end."""
         return plane.continue_run(run_id, until, waits=True)
 
     def openfi_get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
-        """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
+        """Return the operator's data to sign: the dry run as EIP-712 typed data, and the digest."""
         return plane.get_confirmation(run_id, expiry)
 
     def openfi_confirm_run(run_id: RunId, expiry: Expiry, signature: SignatureText) -> RunResult:
@@ -241,7 +241,7 @@ def _list_run_actions(plane: ControlPlane) -> Tools:
         return plane.confirm_run(run_id, request, waits=True)
 
     def openfi_cancel_run(run_id: RunId) -> RunResult:
-        """Cancel a run; it ends at its next step or phase."""
+        """Cancel a run, which ends at the next step or phase."""
         return plane.cancel_run(run_id)
 
     return [
@@ -253,7 +253,7 @@ def _list_run_actions(plane: ControlPlane) -> Tools:
 
 
 def parse_document_name(name: str) -> DocumentKind:
-    """Return the kind of a document by its file name.
+    """Return the kind of a document by file name.
 
     Raises: ConfigError: no such document.
     """

@@ -55,7 +55,7 @@ CHAIN_FOLDER = "chain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedPlane:
-    """A control plane with the node of its chain."""
+    """A control plane with the node of the chain."""
 
     plane: ControlPlane
     node: Node
@@ -193,7 +193,7 @@ def _open_node(
     on_progress: Callable[[Progress], None] | None,
     on_warning: Callable[[str], None],
 ) -> AbstractContextManager[OpenNode]:
-    """Return the context of the node, with ERC-8004's registries unless a fixture has its own."""
+    """Return the context of the node, with ERC-8004's registries unless a fixture has others."""
     node = replace(
         config.node,
         state_dir=data / CHAIN_FOLDER,

@@ -1,4 +1,4 @@
-"""The page of the REST interface: its OpenAPI document as plain HTML, without scripts.
+"""The page of the REST interface: the OpenAPI document as plain HTML, without scripts.
 
 FastAPI's own pages load scripts of another host; this one loads nothing. Each operation has a
 command that can be copied, from the examples of the document.
@@ -74,7 +74,7 @@ to do.</p>
 def list_examples(
     document: JsonObject, values: Mapping[str, str]
 ) -> Iterator[tuple[str, str, object]]:
-    """Yield an example of each operation: the method, the path with its query, and the body."""
+    """Yield an example of each operation: the method, the path with the query, and the body."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), _fill(path, operation, values), _find_body(operation, document)
@@ -134,7 +134,7 @@ def _format_command(method: str, url: str, body: object) -> str:
 
 
 def _fill(path: str, operation: JsonObject, values: Mapping[str, str]) -> str:
-    """Return a path with the examples of its parameters, or with other values."""
+    """Return a path with the examples of the parameters, or with other values."""
     query = []
     for each in operation.get("parameters", ()):
         examples = each["schema"].get("examples", ())
@@ -149,7 +149,7 @@ def _fill(path: str, operation: JsonObject, values: Mapping[str, str]) -> str:
 
 
 def _find_body(operation: JsonObject, document: JsonObject) -> object:
-    """Return the example of an operation's body; None if it takes none."""
+    """Return the example of an operation's body; None without a body."""
     schema = _find_schema(operation, document)
     return None if schema is None else schema["examples"][0]
 
@@ -193,7 +193,7 @@ def _iter_properties(
 
 
 def _resolve(schema: JsonObject, document: JsonObject) -> JsonObject:
-    """Return a schema, or the one that it refers to."""
+    """Return a schema, or the one behind a reference."""
     reference = schema.get("$ref")
     found: Any = schema if reference is None else document
     for name in str(reference or "").removeprefix("#/").split("/") if reference else ():

@@ -1,4 +1,4 @@
-"""The validator of a control plane: it answers for agents of several owners."""
+"""The validator of a control plane, which answers for agents of several owners."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OwnersValidator:
         self._registries = registries
 
     def require_owner(self, slug: str, owner: bytes) -> None:
-        """Reject an agent whose requests nobody here can sign.
+        """Reject an agent whose requests no key here can sign.
 
         Raises: ConfigError.
         """
@@ -63,7 +63,7 @@ class OwnersValidator:
         return poster.respond(agent_id, run_id, response, evidence)
 
     def read_response(self, request: str) -> RequestStatus | None:
-        """Return the response to a request, as the chain has it; None if there is none.
+        """Return the response to a request on the chain, or None.
 
         Input: the request's hash, in hexadecimal.
         """

@@ -1,7 +1,7 @@
-"""The file of a registration that has begun: with it, another try finds what the first one sent.
+"""The file of a registration that has begun: another try finds the first one's transaction there.
 
-It stands in the agent's folder from before the first transaction until agent.json has the entry. A
-transaction is known by its sender and nonce: no two of one sender and nonce are mined.
+The file stands in the agent's folder from before the first transaction until agent.json has the
+entry. A transaction is known by sender and nonce: no two of one sender and nonce are mined.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PendingRegistration:
 def read_pending(path: Path) -> PendingRegistration | None:
     """Read a pending file; return None if there is none.
 
-    Raises: ConfigError: it is no such file, or can't be read.
+    Raises: ConfigError: no such file, or not readable.
     """
     if not path.exists():
         return None
@@ -73,9 +73,9 @@ def read_pending(path: Path) -> PendingRegistration | None:
 
 
 def write_pending(path: Path, pending: PendingRegistration) -> None:
-    """Write a pending file atomically; it is on the disk afterwards.
+    """Write a pending file atomically, and wait until the file is on the disk.
 
-    Raises: ConfigError: it can't be written.
+    Raises: ConfigError: not writable.
     """
     form = {
         "chainId": pending.chain_id,
@@ -91,9 +91,9 @@ def write_pending(path: Path, pending: PendingRegistration) -> None:
 
 
 def remove_pending(path: Path) -> None:
-    """Remove a pending file, if there is one; what was written beside it is on the disk before.
+    """Remove a pending file, if there is one; files written beside are on the disk before.
 
-    Raises: ConfigError: it can't be removed.
+    Raises: ConfigError: not removable.
     """
     sync_folder(path.parent)
     try:
@@ -105,9 +105,9 @@ def remove_pending(path: Path) -> None:
 def require_same_place(
     path: Path, pending: PendingRegistration, account: SendingAccount, registry: bytes
 ) -> None:
-    """Check that a pending registration is of an account, on its chain, and in a registry.
+    """Check that a pending registration is of an account, on that chain, and in a registry.
 
-    Raises: ConfigError: it is of another one.
+    Raises: ConfigError: another one.
     """
     members = {
         "chain ID": (pending.chain_id, account.chain_id),
@@ -151,7 +151,7 @@ def is_settled(path: Path, pending: PendingRegistration, account: SendingAccount
 
 
 def find_registration(pending: PendingRegistration, account: SendingAccount) -> MinedLog | None:
-    """Return the event of a pending registration; None if its nonce was used for something else."""
+    """Return the event of a pending registration; None if the nonce was used for something else."""
     topics = (REGISTERED, None, pending.sender.rjust(32, b"\0"))
     first = max(0, pending.block_number - REORGANIZATION_BLOCKS)
     for found in account.find_logs(pending.registry, topics, first):

@@ -1,7 +1,7 @@
-"""The control plane: agents, tasks and runs, as REST and MCP clients ask for them.
+"""The control plane: agents, tasks and runs, for REST and MCP clients.
 
 One thread advances runs, one phase after the other; others read the store meanwhile. A run is
-durable: one that a stop interrupts goes on when its store is opened again.
+durable: one that a stop interrupts goes on when the store is opened again.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class ControlPlane:
     ) -> None:
         """Load the agents, open the store, and continue the runs that had not ended.
 
-        Input: the agents' folders; what they are run with; whether such runs go on by themselves.
+        Input: the agents' folders; the options of runs; whether such runs go on by themselves.
 
         Raises: ConfigError: an agent or the store can't be opened, or two agents have one slug.
         """
@@ -170,7 +170,7 @@ class ControlPlane:
         self.close()
 
     def close(self) -> None:
-        """Stop after the phase that is being performed; the store has what is left."""
+        """Stop after the phase that is being performed; the store has the rest."""
         self._is_closing = True
         self._worker.shutdown(cancel_futures=True)
         for each in (self._orchestrator, self._reading):
@@ -198,7 +198,7 @@ class ControlPlane:
         return {**read_document(self._agents.get_folder(chosen).locate(kind))}
 
     def get_trust(self, slug: str) -> AgentTrustResult:
-        """Return an agent's evidence in the registries, its score, and why runs reject the agent.
+        """Return an agent's evidence in the registries, the score, and why runs reject the agent.
 
         Raises: UnknownAgentError: no such agent.
         """
@@ -222,7 +222,7 @@ class ControlPlane:
     def get_treasury(self) -> TreasuryResult:
         """Return the address, the limits and the assets of the treasury that runs write through.
 
-        Raises: ConfigError: there is none.
+        Raises: ConfigError: no treasury.
         """
         describe = self._options.describe_treasury
         if describe is None:
@@ -233,11 +233,11 @@ class ControlPlane:
         return self._worker.submit(describe).result()
 
     def register_identity(self, slug: str, request: RegistrationRequest) -> IdentityResult:
-        """Register an agent in the identity registry, or change the URI of its entry.
+        """Register an agent in the identity registry, or change the URI of the entry.
 
-        It waits for the run that is being executed: no run may change a manifest.
+        The registration waits for the run that is being executed: no run may change a manifest.
 
-        Raises: UnknownAgentError: no such agent. AgentsError: there is no registry, or it refuses.
+        Raises: UnknownAgentError: no such agent. AgentsError: no registry, or a refusal there.
         """
         folder = self._agents.get_folder(self._agents.choose(slug))
         account, registry = self._options.identity_account, self._options.identity_registry
@@ -268,9 +268,9 @@ class ControlPlane:
     # -- tasks -- #
 
     def create_task(self, request: TaskRequest) -> TaskResult:
-        """Add a task; return it.
+        """Add and return a task.
 
-        Raises: UnknownAgentError: no such agent. ConfigError: another task has its ID.
+        Raises: UnknownAgentError: no such agent. ConfigError: another task has the ID.
         """
         slug = self._agents.choose(request.agent_slug)
         manifest = read_agent(self._agents, slug).manifest
@@ -290,7 +290,7 @@ class ControlPlane:
         return self.get_task(task.task_id)
 
     def get_task(self, task_id: str) -> TaskResult:
-        """Return a task with its status and the IDs of its runs.
+        """Return a task with the status and the IDs of the runs.
 
         Raises: UnknownRunError: no such task.
         """
@@ -307,7 +307,7 @@ class ControlPlane:
     def start_run(self, task_id: str, request: StartRequest, *, waits: bool = False) -> RunResult:
         """Start a run of a task, up to a phase. A run of the same ID is not started again.
 
-        Input:  waits: whether to return when it has stopped.
+        Input:  waits: whether to return when the run has stopped.
         Raises: UnknownRunError: no such task. AgentsError: the task was completed, or has a run
                 that has not ended.
         """
@@ -336,7 +336,7 @@ class ControlPlane:
     def confirm_run(
         self, run_id: str, request: ConfirmationRequest, *, waits: bool = False
     ) -> RunResult:
-        """Confirm the dry run of a run by the operator's signature, and go on to its end.
+        """Confirm the dry run of a run by the operator's signature, and go on to the end.
 
         Raises: UnknownRunError: no such run. ConfigError: no dry run waits, or the signature is not
                 the operator's.
@@ -354,7 +354,7 @@ class ControlPlane:
         return self.continue_run(run_id, None, waits=waits)
 
     def cancel_run(self, run_id: str) -> RunResult:
-        """Cancel a run; it ends at its next step or phase, unless its block is mined.
+        """Cancel a run, which ends at the next step or phase, unless the block is mined.
 
         Raises: UnknownRunError: no such run.
         """
@@ -364,10 +364,10 @@ class ControlPlane:
         return self.get_run(run_id)
 
     def get_run(self, run_id: str, *, waits: bool = False) -> RunResult:
-        """Return a run with the results of its phases and its receipts.
+        """Return a run with the results of the phases and the receipts.
 
-        Input:  waits: whether to return when it has stopped.
-        Raises: UnknownRunError: no such run. AgentsError: the host failed while it waited.
+        Input:  waits: whether to return when the run has stopped.
+        Raises: UnknownRunError: no such run. AgentsError: the host failed during the wait.
         """
         work = self._work.get(run_id)
         if waits and work is not None:
@@ -378,7 +378,7 @@ class ControlPlane:
             return build_run_result(self._reading, run_id, fault=fault)
 
     def get_validation(self, run_id: str) -> ValidationReport:
-        """Return the response of the validator about a run, as the chain has it.
+        """Return the response of the validator about a run, from the chain.
 
         Raises: UnknownRunError: no such run. ConfigError: there is no validator or no response.
         """
@@ -416,18 +416,18 @@ class ControlPlane:
             return [ReceiptResult.build(each) for each in self._store.list_receipts(run_id)]
 
     def get_dry_run(self, run_id: str) -> DryRunReport:
-        """Return the dry run of a run, and what its operator would sign.
+        """Return the dry run of a run, and the data for the operator's signature.
 
-        Raises: UnknownRunError: no such run, or it has no dry run.
+        Raises: UnknownRunError: no such run, or one without a dry run.
         """
         with self._lock:
             return build_dry_run_report(self._reading, run_id)
 
     def get_confirmation(self, run_id: str, expiry: int) -> ConfirmationReport:
-        """Return what the operator signs to confirm the dry run of a run: typed data, its digest.
+        """Return the data that the operator signs to confirm a dry run: typed data, the digest.
 
         Input:  the run; until when the confirmation counts, in Unix seconds.
-        Raises: UnknownRunError: no such run, or it has no dry run.
+        Raises: UnknownRunError: no such run, or one without a dry run.
         """
         with self._lock:
             digest = self._reading.hash_confirmation(run_id, expiry)
@@ -442,15 +442,15 @@ class ControlPlane:
         )
 
     def verify_run(self, run_id: str) -> VerificationReport:
-        """Execute the block of a run again, and compare it and the digests.
+        """Execute the block of a run again, and compare results and digests.
 
-        Raises: UnknownRunError: no such run, or it was not executed.
+        Raises: UnknownRunError: no such run, or one that was not executed.
         """
         orchestrator = self._orchestrator
         return self._worker.submit(verify_block, orchestrator, run_id).result()
 
     def run_goal(self, goal: str, *, agent_slug: str | None = None, **members: Any) -> RunResult:  # noqa: ANN401 - of `TaskRequest`
-        """Create a task, run it, and return the run when it has stopped.
+        """Create and run a task, and return the stopped run.
 
         Input:  the goal; the coordinator; more members of `TaskRequest`.
         Raises: see `create_task` and `start_run`.
@@ -494,7 +494,7 @@ class ControlPlane:
         self._work[run_id] = self._worker.submit(self._advance, run_id)
 
     def _advance(self, run_id: str) -> None:
-        """Advance a run until it ends, waits, or has reached the phase that it stops after."""
+        """Advance a run to the end, to a wait, or to the phase after which the run stops."""
         try:
             while not self._is_closing and not self._has_stopped(run_id):
                 if not self._orchestrator.advance(run_id):

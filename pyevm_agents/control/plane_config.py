@@ -1,4 +1,4 @@
-"""The config of a control plane with its chain. Needs no package of the extra `agents`."""
+"""The config of a control plane with the chain. Needs no package of the extra `agents`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_POLICY = TreasuryPolicy(cap_wei=CAP_WEI, deposit_wei=DEPOSIT_WEI)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployedAgent:
-    """A deployed agent, and its slug in the control plane."""
+    """A deployed agent, and the slug in the control plane."""
 
     slug: str
     address: bytes
@@ -87,7 +87,7 @@ class PlaneConfig:
 
     @property
     def is_registration_needed(self) -> bool:
-        """Whether agents must be registered: if required, or if a validator answers for them."""
+        """Whether agents must be registered: if required, or if a validator answers for agents."""
         return self.requires_identity or self.validator is not None
 
     @property

@@ -24,8 +24,8 @@ class LogFileRecorder:
     def record(self, agent_slug: str, entry: RunLogEntry) -> None:
         """Append an entry. A log that has the run, as after a kill, does not change.
 
-        Raises: AgentsError: the log was changed by somebody else, or can't be written; the run goes
-                on when it is continued.
+        Raises: AgentsError: the log was changed by another program, or can't be written; the run
+            goes on when continued.
         """
         path = self._agents.get_folder(agent_slug).locate(DocumentKind.LOG)
         try:
@@ -43,9 +43,9 @@ def _has_run(name: str, log: Any, run_id: str) -> bool:  # noqa: ANN401 - any JS
 
 
 def build_log_run(entry: RunLogEntry) -> dict[str, Any]:
-    """Return the run of a log, as its schema has it, from the entry of a run.
+    """Return the run of a log, in the schema's form, from the entry of a run.
 
-    An agent's texts may hold what UTF-8 can't; it becomes a question mark.
+    Characters of an agent's texts outside of UTF-8 become question marks.
     """
     form: Any = _clean(to_json(entry))
     form |= {

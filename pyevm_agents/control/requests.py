@@ -70,7 +70,7 @@ class BudgetRequest(RequestModel):
 
 
 class ThresholdRequest(RequestModel):
-    """What an agent needs to be run."""
+    """Requirements for running an agent."""
 
     min_score: Annotated[float, Field(ge=0, le=1, description="Trust score, from 0 to 1")] = 0.0
     requires_identity: Annotated[bool, Field(description="In the identity registry")] = True
@@ -143,7 +143,7 @@ class RegistrationRequest(RequestModel):
 
 
 def describe_problems(problems: Iterable[Mapping[str, Any]]) -> str:
-    """Return what is wrong with a request: the place, the value and the rule of each problem.
+    """Return the problems of a request: the place, the value and the rule of each.
 
     Input: the errors of a pydantic validation.
     """

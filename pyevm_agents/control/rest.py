@@ -1,7 +1,7 @@
 """The REST interface: documents, agents, tasks, runs, trust and policy.
 
-Manifests stand below `/.well-known/`. ERC-8004 defines `agent-registration.json` there, so it has
-that form; OpenFi's is at `agent-registration.openfi.json`.
+Manifests stand below `/.well-known/`. ERC-8004 defines `agent-registration.json` there, so the
+document has that form; OpenFi's is at `agent-registration.openfi.json`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ DOCUMENTS: dict[DocumentKind, type[AgentDocument]] = {
 
 
 def build_rest_app(plane: ControlPlane, lifespan: Lifespan | None = None) -> FastAPI:
-    """Return the application of a control plane, with its page at `/docs`.
+    """Return the application of a control plane, with a page at `/docs`.
 
     Input: the control plane; a context around the application's life.
     """
@@ -159,12 +159,12 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/agents/{slug}/trust", tags=["agents"])
     def get_trust(slug: Slug) -> AgentTrustResult:
-        """Return what the registries say of an agent, its score, and why it would be rejected."""
+        """Return the registries' evidence on an agent, the score, and reasons for a rejection."""
         return plane.get_trust(slug)
 
     @app.post("/agents/{slug}/registration", tags=["agents"])
     def register_identity(slug: Slug, request: RegistrationRequest) -> IdentityResult:
-        """Register an agent in the identity registry, or change the URI of its entry."""
+        """Register an agent in the identity registry, or change the URI of the entry."""
         return plane.register_identity(slug, request)
 
     @app.get("/policy", tags=["agents"])
@@ -174,7 +174,7 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/treasury", tags=["agents"])
     def get_treasury() -> TreasuryResult:
-        """Return the treasury that runs write through: its limits, caps and balance."""
+        """Return the treasury that runs write through: limits, caps and balance."""
         return plane.get_treasury()
 
 
@@ -186,12 +186,12 @@ def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/tasks", tags=["tasks"])
     def list_tasks() -> list[TaskResult]:
-        """List tasks in the order of their creation, each with its status and its runs."""
+        """List tasks in the order of creation, each with the status and the runs."""
         return plane.list_tasks()
 
     @app.get("/tasks/{task_id}", tags=["tasks"])
     def get_task(task_id: TaskId) -> TaskResult:
-        """Return a task, its status and its runs."""
+        """Return a task, the status and the runs."""
         return plane.get_task(task_id)
 
     @app.post("/tasks/{task_id}/runs", status_code=202, tags=["tasks"])
@@ -210,7 +210,7 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/runs/{run_id}", tags=["runs"])
     def get_run(run_id: RunId, *, wait: Waits = False) -> RunResult:
-        """Return a run with the results of its phases and its receipts."""
+        """Return a run with the results of the phases and the receipts."""
         return plane.get_run(run_id, waits=wait)
 
     @app.get("/runs/{run_id}/receipts", tags=["runs"])
@@ -220,7 +220,7 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/runs/{run_id}/validation", tags=["runs"])
     def get_validation(run_id: RunId) -> ValidationReport:
-        """Return the validator's response about a run, as ERC-8004's registry has it."""
+        """Return the validator's response about a run, from ERC-8004's registry."""
         return plane.get_validation(run_id)
 
     @app.get("/runs/{run_id}/dry-run", tags=["runs"])
@@ -244,15 +244,15 @@ def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.get("/runs/{run_id}/confirmation", tags=["runs"])
     def get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
-        """Return what the operator signs: the dry run as EIP-712 typed data, and its digest."""
+        """Return the operator's data to sign: the dry run as EIP-712 typed data, and the digest."""
         return plane.get_confirmation(run_id, expiry)
 
     @app.post("/runs/{run_id}/cancel", tags=["runs"])
     def cancel_run(run_id: RunId) -> RunResult:
-        """Cancel a run; it ends at its next step or phase."""
+        """Cancel a run, which ends at the next step or phase."""
         return plane.cancel_run(run_id)
 
     @app.post("/runs/{run_id}/verification", tags=["runs"])
     def verify_run(run_id: RunId) -> VerificationReport:
-        """Execute the block of a run again, and compare it."""
+        """Execute the block of a run again, and compare the results."""
         return plane.verify_run(run_id)

@@ -1,4 +1,4 @@
-"""Errors of the REST interface: `{"error": …}` with what was wrong, its value, and what to do."""
+"""Errors of the REST interface: `{"error": …}` with the problem, the value, and the next step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Results of the control plane, as REST, MCP and the command line read them: camelCase in JSON.
+"""Results of the control plane, for REST, MCP and the command line: camelCase in JSON.
 
-Each is built from a dataclass of `pyevm_agents.lifecycle`. A dataclass without bytes is a member as
-it is. Bytes are hexadecimal with `0x`, and addresses have checksums.
+Each is built from a dataclass of `pyevm_agents.lifecycle`. A dataclass without bytes is a member
+unchanged. Bytes are hexadecimal with `0x`, and addresses have checksums.
 """
 
 from collections.abc import Mapping
@@ -120,7 +120,7 @@ class OpenfiRegistrationDocument(AgentDocument):
 
 
 def _inline_definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema with the definitions in place of the references to them."""
+    """Return a JSON Schema with the definitions in place of the references."""
     definitions = schema.get("$defs", {})
 
     def inline(part: Any) -> Any:  # noqa: ANN401 - any part of a schema
@@ -279,7 +279,7 @@ class TaskResult(ResultModel):
 
 
 class RunOverview(ResultModel):
-    """A run without the results of its phases."""
+    """A run without the results of the phases."""
 
     run_id: str
     task_id: str
@@ -340,7 +340,7 @@ class DryRunDigestsResult(ResultModel):
 
 
 class DryRunOverview(ResultModel):
-    """A dry run without its trace."""
+    """A dry run without the trace."""
 
     result: DryRunResult
     digests: DryRunDigestsResult
@@ -365,7 +365,7 @@ class RunBlockResult(ResultModel):
 
 
 class ExecutionOverview(ResultModel):
-    """An execution without its trace."""
+    """An execution without the trace."""
 
     result: ExecutionResult
     digest: HexText
@@ -431,7 +431,7 @@ class ReceiptResult(ResultModel):
 
 
 class RunResult(RunOverview):
-    """A run with the results of its phases."""
+    """A run with the results of the phases."""
 
     not_done: str | None
     """The answer of an agent that did not do the task; null for any other run."""
@@ -489,7 +489,7 @@ class ChainToolUseResult(ResultModel):
 
 
 class WriteTraceResult(ResultModel):
-    """A write and what it caused."""
+    """A write and its effects."""
 
     write: RunWriteResult
     is_success: bool
@@ -631,7 +631,7 @@ class TypedData(ResultModel):
 
 
 class ConfirmationReport(ResultModel):
-    """The dry run that an operator signs, and its hash."""
+    """The dry run that an operator signs, and the hash."""
 
     run_id: str
     expiry: int

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def build_task_result(store: RunStore, task_id: str) -> TaskResult:
-    """Return a task with its status and the IDs of its runs.
+    """Return a task with the status and the IDs of the runs.
 
     Raises: UnknownRunError: no such task.
     """
@@ -39,7 +39,7 @@ def build_task_result(store: RunStore, task_id: str) -> TaskResult:
 def build_run_result(
     orchestrator: Orchestrator, run_id: str, *, fault: str | None = None
 ) -> RunResult:
-    """Return a run with the results of its phases, its receipts and its summary.
+    """Return a run with the results of the phases, the receipts and the summary.
 
     Input:  fault: the failure of the host that stopped the run; None without one.
     Raises: UnknownRunError: no such run.
@@ -63,7 +63,7 @@ def build_run_result(
 def build_dry_run_report(orchestrator: Orchestrator, run_id: str) -> DryRunReport:
     """Return the dry run of a run.
 
-    Raises: UnknownRunError: no such run, or it has no dry run.
+    Raises: UnknownRunError: no such run, or one without a dry run.
     """
     store = orchestrator.host.store
     store.get_run(run_id)
@@ -72,9 +72,9 @@ def build_dry_run_report(orchestrator: Orchestrator, run_id: str) -> DryRunRepor
 
 
 def verify_block(orchestrator: Orchestrator, run_id: str) -> VerificationReport:
-    """Execute the block of a run again; return how it differs, and both digests.
+    """Execute the block of a run again; return the difference, and both digests.
 
-    Raises: UnknownRunError: no such run, or it was not executed.
+    Raises: UnknownRunError: no such run, or one that was not executed.
     """
     store = orchestrator.host.store
     store.get_run(run_id)

@@ -1,4 +1,4 @@
-"""The treasury of a control plane: a new one with stated caps, its checks, and what it allows."""
+"""The treasury of a control plane: a new one with stated caps, the checks, and the limits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def deploy_treasury(
     policy: TreasuryPolicy,
     protected: Iterable[bytes] = (),
 ) -> bytes:
-    """Deploy a treasury, and appoint operators and their delegate; return its address.
+    """Deploy a treasury, and appoint operators and a delegate; return the address.
 
     Input:
         owner: pays, and may change the policy later.
@@ -72,7 +72,7 @@ def deploy_treasury(
 
 
 def _list_settings(policy: TreasuryPolicy) -> Iterator[tuple[Any, ...]]:
-    """Yield the owner's calls that set a policy: a function's name and its arguments."""
+    """Yield the owner's calls that set a policy: a function's name and the arguments."""
     yield "setLimits", SYSTEM_LIMITS.max_steps, SYSTEM_LIMITS.max_onchain_writes, False
     caps = [(NATIVE, policy.cap_wei), *((each.token, each.amount) for each in policy.token_caps)]
     for asset, cap in caps:
@@ -84,9 +84,9 @@ def _list_settings(policy: TreasuryPolicy) -> Iterator[tuple[Any, ...]]:
 
 
 def require_tokens(port: ChainPort, policy: TreasuryPolicy) -> None:
-    """Accept rules whose tokens are on the chain, and are none of its targets.
+    """Accept rules whose tokens are on the chain, and are no targets of the rules.
 
-    Raises: ConfigError: there is no ERC-20 token at an address, or an agent may call it.
+    Raises: ConfigError: there is no ERC-20 token at an address, or an agent may call the token.
     """
     for each in policy.token_caps:
         place = f"token {to_checksum_address(each.token)}"
@@ -103,7 +103,7 @@ def require_tokens(port: ChainPort, policy: TreasuryPolicy) -> None:
 
 
 def _read_balance(port: ChainPort, token: bytes, account: bytes) -> int | None:
-    """Return what an account has of a token; None if the token does not tell it."""
+    """Return an account's balance of a token; None if the token does not return one."""
     try:
         output = port.call(token, BALANCE_OF + account.rjust(WORD_BYTES, b"\0"))
     except AgentsError:
@@ -114,7 +114,7 @@ def _read_balance(port: ChainPort, token: bytes, account: bytes) -> int | None:
 def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes]) -> None:
     """Accept a treasury in which the chain's account may open runs of these operators.
 
-    Raises: ConfigError: there is no treasury, or it does not let that account or an operator.
+    Raises: ConfigError: no treasury, or one that does not let that account or an operator.
     """
     place = f"treasury {to_checksum_address(treasury)}"
     for operator in sorted(operators):
@@ -138,7 +138,7 @@ def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes
 def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> TreasuryResult:
     """Return the treasury's limits and assets.
 
-    Input: the chain; the treasury's address, and its wei.
+    Input: the chain; the treasury's address, and the wei there.
     """
 
     def get(function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns

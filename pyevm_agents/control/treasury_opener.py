@@ -51,13 +51,13 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
     """Return the treasury that runs write through; None for none.
 
     Input:
-        choices: the config; the node and its chain's port.
+        choices: the config; the node and the chain's port.
         signers: known keys, by address.
         operators: of the agents.
         data: the folder of --data; None if nothing is kept.
         protected: contracts that a new treasury never calls.
 
-    Raises: ConfigError: an operator may not use it, the folder has another one or other rules,
+    Raises: ConfigError: an operator without the right, the folder has another one or other rules,
             or the rules of a new one are wrong.
     """
     found, wanted = sorted(set(operators)), choices.treasury

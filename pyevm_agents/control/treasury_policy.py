@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCap:
-    """What a task may spend of an ERC-20 token."""
+    """The amount of an ERC-20 token that a task may spend."""
 
     token: bytes
     amount: int
@@ -46,7 +46,7 @@ class TreasuryPolicy:
 
     @property
     def destinations(self) -> list[bytes]:
-        """Everybody who may get something or be called, sorted."""
+        """All accounts that may receive assets or be called, sorted."""
         return sorted({*self.targets, *(target for target, _ in self.functions)})
 
 
@@ -59,7 +59,7 @@ def write_policy(path: Path, policy: TreasuryPolicy) -> None:
 
 
 def read_policy(path: Path) -> TreasuryPolicy | None:
-    """Return the rules in a file; None if there is none.
+    """Return the rules in a file, or None.
 
     Raises: ConfigError: the file has no rules of a treasury.
     """
@@ -74,12 +74,12 @@ def read_policy(path: Path) -> TreasuryPolicy | None:
 def require_same_rules(
     kept: TreasuryPolicy | None, wanted: TreasuryPolicy, given: Mapping[str, str], place: str
 ) -> None:
-    """Accept rules that were passed for a treasury that is there already: those that it has.
+    """Accept rules that were passed for an existing treasury: the treasury's own.
 
     Input:
-        kept: the rules that it was deployed with; None if they are not known.
+        kept: the rules of the deployment; None if not known.
         wanted: the rules of the options.
-        given: fields of `TreasuryPolicy` that were passed, each with its option.
+        given: fields of `TreasuryPolicy` that were passed, each with the option.
         place: the treasury, for the message.
 
     Raises: ConfigError: one differs.
@@ -97,7 +97,7 @@ def require_same_rules(
 
 
 def _describe_rule(rule: object) -> str:
-    """Return a rule as its option is written, in one order."""
+    """Return a rule in the form of the option, in one order."""
     if not isinstance(rule, tuple):
         return str(rule)
     return ", ".join(sorted(map(_describe_item, rule))) or "none"

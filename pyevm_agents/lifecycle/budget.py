@@ -15,11 +15,11 @@ MILLISECONDS = 1_000
 
 
 class RunStoppedError(AgentsError):
-    """A run must not go on: what it does next is refused, whatever its agent catches."""
+    """A run must not go on: further acts are refused, even if the agent catches the error."""
 
 
 class BudgetExceededError(RunStoppedError):
-    """A limit of the budget is used up; nothing was done beyond it."""
+    """A limit of the budget is used up; nothing was done beyond the limit."""
 
 
 class RunCancelledError(RunStoppedError):
@@ -49,7 +49,7 @@ class ComputeBudget:
             raise ConfigError(f"maxGasWei {text!r:.40}: must be a decimal number of wei")
 
     def list_limits(self) -> dict[str, int]:
-        """Return the whole-number limits by their names in JSON."""
+        """Return the whole-number limits by name in JSON."""
         return {
             "maxSteps": self.max_steps,
             "maxToolCalls": self.max_tool_calls,
@@ -76,7 +76,7 @@ class ComputeBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetUse:
-    """What was spent of a budget."""
+    """The spent part of a budget."""
 
     steps: int = 0
     tool_calls: int = 0
@@ -85,7 +85,7 @@ class BudgetUse:
 
 
 class BudgetMeter:
-    """What an execution has spent. A child run's meter spends its parent's as well."""
+    """Meter of an execution's spending. A child run's meter spends the parent's as well."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class BudgetMeter:
     def spend(
         self, *, steps: int = 0, tool_calls: int = 0, onchain_writes: int = 0, gas_wei: int = 0
     ) -> None:
-        """Spend from this meter and those above it, or from none.
+        """Spend from this meter and those above, or from none.
 
         Raises: BudgetExceededError: a limit would be exceeded, or the time is over.
         """

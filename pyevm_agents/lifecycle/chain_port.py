@@ -1,8 +1,8 @@
-"""The chain as a run needs it: drafts of the next block, one block for a run, and re-execution.
+"""The chain's interface for runs: drafts of the next block, one block for a run, and re-execution.
 
-A run's transactions stand in one block. Its dry run and its execution are drafts of that block; a
-draft becomes a block only when it is complete and gave the digest of the dry run. So a run that is
-stopped, for whatever reason, leaves nothing on the chain.
+A run's transactions stand in one block. The dry run and the execution are drafts of that block; a
+draft becomes a block only when complete and with the digest of the dry run. So a run that is
+stopped, for any reason, leaves nothing on the chain.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class MovedStateError(AgentsError):
 
 
 class DraftError(AgentsError):
-    """A transaction can't be part of the block: its sender can't pay, or the block is full."""
+    """A transaction can't be part of the block: the sender can't pay, or the block is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockPin:
-    """The block of a dry run: what a contract can read of it, and the state below it."""
+    """The block of a dry run: the values that a contract can read, and the state below."""
 
     parent_hash: bytes
     state_root: bytes
@@ -49,7 +49,7 @@ class BlockPin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBlock:
-    """A complete draft: with it, a run continues after a kill."""
+    """A complete draft, with which a run continues after a kill."""
 
     pin: BlockPin
     """The pinned values, on the state that the draft started from."""
@@ -71,7 +71,7 @@ class RunBlock:
 
 
 def describe_lost_block(block: RunBlock) -> str:
-    """Return that a run's block was reverted, and what to do."""
+    """Return that a run's block was reverted, and the next step."""
     return (
         f"block {block.number}, 0x{block.block_hash.hex()}: is not on the chain any more; run the "
         "task again"
@@ -80,7 +80,7 @@ def describe_lost_block(block: RunBlock) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeCall:
-    """A transaction as it is sent: a write in a treasury's call, or the opening of a run there."""
+    """A transaction as sent: a write in a treasury's call, or the opening of a run there."""
 
     target: bytes
     data: bytes
@@ -94,27 +94,27 @@ class Draft(Protocol):
 
     @property
     def is_moved(self) -> bool:
-        """Whether it starts from another state than the dry run did."""
+        """Whether the draft starts from another state than the dry run did."""
         ...
 
     @property
     def touched_addresses(self) -> frozenset[bytes]:
-        """Addresses that its transactions called where they could change state."""
+        """Addresses in calls of the transactions that could change state."""
         ...
 
     def send(self, write: RunWrite, wrapped: EnvelopeCall | None = None) -> WriteTrace:
         """Execute a write as the next transaction.
 
         Input:
-            write: what the agent asked for.
+            write: of the agent.
             wrapped: the call that makes the write; None to send the write itself.
 
-        Raises: DraftError: it can't be part of the block. EngineFault: the host failed.
+        Raises: DraftError: no part of the block. EngineFault: the host failed.
         """
         ...
 
     def send_envelope(self, call: EnvelopeCall) -> str | None:
-        """Execute a transaction that is no write; return why it failed, None if it succeeded.
+        """Execute a transaction that is no write; return why that failed, None on success.
 
         Raises: see `send`.
         """
@@ -133,7 +133,7 @@ class Draft(Protocol):
 
 
 class RefusedCallError(AgentsError):
-    """A transaction of its own fails; nothing was mined."""
+    """A transaction outside of runs fails; nothing was mined."""
 
 
 class CallFailedError(AgentsError):
@@ -158,7 +158,7 @@ class ChainPort(Protocol):
         ...
 
     def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> Draft:
-        """Start a draft of the next block with pinned values, on the state as it is now.
+        """Start a draft of the next block with pinned values, on the present state.
 
         Input: is_free: whether gas costs nothing, so that any account can send.
         """
@@ -176,10 +176,10 @@ class ChainPort(Protocol):
         ...
 
     def reexecute(self, block: RunBlock) -> str | None:
-        """Execute a block again; return how its results differ from its header, None if not.
+        """Execute a block again; return how the results differ from the header, None if not.
 
         A block that is not on the chain any more, such as after `evm_revert`, differs as well.
-        The chain's models compute the generations again, or repeat those that they have cached.
+        The chain's models compute the generations again, or repeat the cached ones.
         """
         ...
 
@@ -192,11 +192,11 @@ class ChainPort(Protocol):
 
 
 def mine_call(port: ChainPort, call: EnvelopeCall) -> RunBlock:
-    """Mine a transaction in a block of its own; return the block.
+    """Mine a transaction in a separate block; return the block.
 
-    A block that comes in between has it drafted anew.
+    After a block that comes in between, the transaction is drafted anew.
 
-    Raises: RefusedCallError: it fails. MovedStateError: a block came in between each time.
+    Raises: RefusedCallError: the call fails. MovedStateError: a block came in between each time.
     """
     for _ in range(MAX_CALL_DRAFTS - 1):
         with suppress(MovedStateError):

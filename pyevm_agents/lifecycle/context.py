@@ -1,4 +1,4 @@
-"""What an agent is given in each phase."""
+"""Inputs of an agent in each phase."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class AgentLogger(Protocol):
     """The logger of an agent, with the standard's method names."""
 
     def info(self, message: str, *arguments: object) -> None:
-        """Log what happens."""
+        """Log an event."""
         ...
 
     def warn(self, message: str, *arguments: object) -> None:
-        """Log what may be wrong."""
+        """Log a possible problem."""
         ...
 
     def error(self, message: str, *arguments: object) -> None:
-        """Log what failed."""
+        """Log a failure."""
         ...
 
     def debug(self, message: str, *arguments: object) -> None:
@@ -46,15 +46,15 @@ class RunLogger:
         self._logger = logging.getLogger(f"pyevm_agents.lifecycle.{run_id}")
 
     def info(self, message: str, *arguments: object) -> None:
-        """Log what happens."""
+        """Log an event."""
         self._logger.info(message, *arguments)
 
     def warn(self, message: str, *arguments: object) -> None:
-        """Log what may be wrong."""
+        """Log a possible problem."""
         self._logger.warning(message, *arguments)
 
     def error(self, message: str, *arguments: object) -> None:
-        """Log what failed."""
+        """Log a failure."""
         self._logger.error(message, *arguments)
 
     def debug(self, message: str, *arguments: object) -> None:

@@ -2,7 +2,7 @@
 
 Both open the run's envelope, walk the plan, and close the envelope, on a draft of the next block
 with the dry run's number, timestamp, base fee, PREVRANDAO and coinbase. Inference is a pure
-function, so on the same state an honest agent's execution is its dry run. On another state the
+function, so on the same state an honest agent's execution equals the dry run. On another state the
 digests may differ; then the dry run is repeated.
 """
 
@@ -53,7 +53,7 @@ class EnvelopeError(AgentsError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunRecord:
-    """A dry run as it is stored."""
+    """A dry run as stored."""
 
     result: DryRunResult
     pin: BlockPin
@@ -67,7 +67,7 @@ class DryRunRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunParts:
-    """What a draft of a run is made of."""
+    """The parts of a draft of a run."""
 
     port: ChainPort
     modules: Mapping[str, AgentModule]
@@ -103,8 +103,8 @@ class DraftedRun:
 def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
     """Execute a plan on a draft of the next block.
 
-    Raises: RunStoppedError: a limit, the operator or a lie stopped it. EnvelopeError: the envelope
-            refused it. EngineFault: the host failed.
+    Raises: RunStoppedError: a limit, the operator or a lie stopped the run. EnvelopeError: the
+        envelope refused the run. EngineFault: the host failed.
     """
     needs_confirmation = parts.envelope.requires_confirmation
     drafted = None if needs_confirmation else _draft_unconfirmed(parts, pin)
@@ -132,10 +132,10 @@ def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
 def draft_execution(
     parts: RunParts, record: DryRunRecord, draft: Draft, confirmation: Confirmation | None
 ) -> DraftedRun:
-    """Execute a plan as its dry run did.
+    """Execute a plan as the dry run did.
 
     Input: a draft that begins with the pinned values of the dry run.
-    Raises: see `make_dry_run`; `DivergenceError`: it did something else.
+    Raises: see `make_dry_run`; `DivergenceError`: a difference from the dry run.
     """
     limits = replace(_build_limits(parts), expected=record.trace, recorded=record.tool_uses)
     writes = None
@@ -146,7 +146,7 @@ def draft_execution(
 
 
 def _draft_unconfirmed(parts: RunParts, pin: BlockPin) -> DraftedRun | None:
-    """Draft a run that needs no confirmation; return None if a write of it needs one."""
+    """Draft a run that needs no confirmation; return None if one of the writes needs one."""
     opening = parts.envelope.build_opening(None, None, None)
     draft = parts.port.begin_draft(pin)
     drafted = _run_enveloped(parts, draft, _build_limits(parts), opening)
@@ -156,7 +156,7 @@ def _draft_unconfirmed(parts: RunParts, pin: BlockPin) -> DraftedRun | None:
 
 
 def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
-    """Draft a run whose writes are confirmed: they are found before, on a draft of their own."""
+    """Draft a run whose writes are confirmed: a separate draft finds the writes before."""
     discovery, writes = parts.envelope.get_discovery(), None
     if discovery is not None:
         free = parts.port.begin_draft(pin, is_free=True)
@@ -252,7 +252,7 @@ def _walk(
 
 
 def count_use(stated: WalkResult, session: RunSession) -> BudgetUse:
-    """Return what a walk spent, counted from what it did."""
+    """Return the use of a walk, counted from the walk's acts."""
     steps = [*stated.steps, *(step for child in stated.children for step in child.steps)]
     writes = session.trace.writes
     return BudgetUse(

@@ -1,8 +1,8 @@
 """Envelopes of the writes of a run: nothing, or a treasury's opening, calls and closing.
 
 The operator confirms a dry run by an EIP-712 signature of `DryRun(bytes32 taskId,bytes32 runId,
-bytes32 digest,bytes32 trace,uint64 expiry)`: `digest` is of the writes, `trace` of all that they
-cause. A treasury verifies it in the block of the run; without one, the orchestrator does.
+bytes32 digest,bytes32 trace,uint64 expiry)`: `digest` is of the writes, `trace` of all effects. A
+treasury verifies the signature in the block of the run; without one, the orchestrator does.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RunTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunDigests:
-    """What an operator confirms."""
+    """The digests that an operator confirms."""
 
     writes: bytes
     """Digest of the writes."""
@@ -89,14 +89,14 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """What an envelope reads from the output of a write that it wrapped."""
+    """An envelope's reading of the output of a wrapped write."""
 
     output: bytes
     is_skipped: bool
 
 
 class WriteEnvelope(Protocol):
-    """Puts writes into the calls that make them."""
+    """Puts writes into the envelope's calls."""
 
     def wrap(self, write: RunWrite) -> EnvelopeCall | None:
         """Return the call that makes a write; None to send the write itself."""
@@ -107,7 +107,7 @@ class WriteEnvelope(Protocol):
         ...
 
     def explain(self, trace: WriteTrace) -> str | None:
-        """Return why a write failed, in words; None if it succeeded."""
+        """Return why a write failed, in words; None on success."""
         ...
 
 
@@ -131,7 +131,7 @@ class RunEnvelope(WriteEnvelope, Protocol):
     def get_discovery(self) -> WriteEnvelope | None:
         """Return an envelope that finds unconfirmed writes; None if none is needed.
 
-        A draft in which gas costs nothing uses it.
+        Used by a draft in which gas costs nothing.
         """
         ...
 
@@ -159,19 +159,19 @@ class RunEnvelope(WriteEnvelope, Protocol):
         ...
 
     def build_typed_data(self, digests: DryRunDigests, expiry: int) -> dict[str, Json]:
-        """Return what has that hash, as wallets take it: `eth_signTypedData_v4`."""
+        """Return the data of that hash, in the form of wallets: `eth_signTypedData_v4`."""
         ...
 
     def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
         """Accept a confirmation, or leave it to the block's own transactions to do so.
 
-        Raises: ConfigError: it is not the operator's.
+        Raises: ConfigError: another signer's.
         """
         ...
 
 
 class PlainEnvelope:
-    """No envelope: each write is a transaction of its own."""
+    """No envelope: each write is a separate transaction."""
 
     def wrap(self, write: RunWrite) -> EnvelopeCall | None:  # noqa: ARG002 - as in all envelopes
         """Return None: the write itself is sent."""
@@ -204,7 +204,7 @@ class PlainRunEnvelope(PlainEnvelope):
         return False
 
     def get_discovery(self) -> WriteEnvelope | None:
-        """Return None: the writes need nothing before them."""
+        """Return None: the writes need nothing before."""
         return None
 
     def build_opening(
@@ -246,7 +246,7 @@ def build_typed_data(
 ) -> dict[str, Json]:
     """Return the typed data of a dry run.
 
-    Input: the run; the domain; its digests; until when the confirmation counts, in Unix seconds.
+    Input: the run; the domain; the digests; until when the confirmation counts, in Unix seconds.
     Source: EIP-712, "Specification of the eth_signTypedData JSON RPC".
     """
     parts: list[Json] = [{"name": name, "type": DOMAIN_TYPES[name]} for name in domain]
@@ -284,7 +284,7 @@ def build_signer_error(terms: RunTerms, signed: bytes, confirmation: Confirmatio
 
 
 def recover_signer(message_hash: bytes, signature: bytes) -> bytes | None:
-    """Return the address that signed a hash; None if it is no signature."""
+    """Return the address that signed a hash; None for an invalid signature."""
     if len(signature) != SIGNATURE_BYTES:
         return None
     try:

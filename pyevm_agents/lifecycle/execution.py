@@ -1,7 +1,7 @@
-"""The executor: walks a plan in the order of its dependencies, one step of one agent at a time.
+"""The executor: walks a plan in the order of dependencies, one step of one agent at a time.
 
 Dry run and execution walk alike. Steps and time are counted here, between the steps, where no agent
-can leave them out. A child run acts within its parent's session, and spends its parent's budget.
+can avoid the count. A child run acts within the parent's session, and spends the parent's budget.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CHILDREN = "children"
 
 
 class AgentLieError(RunStoppedError):
-    """An agent stated something that its own trace or plan contradicts."""
+    """An agent stated something that the agent's own trace or plan contradicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,21 +68,21 @@ class ChildRun:
 
     @property
     def prefix(self) -> str:
-        """What the step IDs of its writes begin with: its number in the run.
+        """The beginning of the step IDs of writes: the number in the run.
 
-        It has no run ID, so that a treasury makes no write again in a retry of the task.
+        There is no run ID inside, so that a treasury makes no write again in a retry of the task.
         """
         return f"child-{self.run_id.rpartition('.')[2]}/"
 
     @property
     def error(self) -> str | None:
-        """Why it failed; None if it did not."""
+        """The reason of a failure; None on success."""
         return describe_failures(self.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkResult:
-    """What the agents stated about a walk."""
+    """Statements of the agents about a walk."""
 
     steps: tuple[StepResult, ...]
     warnings: tuple[str, ...]
@@ -92,7 +92,7 @@ class WalkResult:
 
     @property
     def error(self) -> str | None:
-        """Why it failed; None if it did not."""
+        """The reason of a failure; None on success."""
         return describe_failures(self.steps)
 
 
@@ -110,7 +110,7 @@ class ChildStarter(Protocol):
 def get_child_starter(context: AgentContext) -> ChildStarter:
     """Return the service that starts child runs.
 
-    Raises: ConfigError: the phase has none.
+    Raises: ConfigError: the phase has no such service.
     """
     found = context.services.get(CHILDREN)
     if not isinstance(found, PlanWalker):
@@ -119,9 +119,9 @@ def get_child_starter(context: AgentContext) -> ChildStarter:
 
 
 def fail_not_done(result: StepResult) -> StepResult:
-    """Return a step's result, as a failed one if the agent answers that it did not do the step.
+    """Return a step's result, as a failed one if the agent answers that the step was not done.
 
-    So no agent completes a step that it declined, and what depends on the step is skipped.
+    So no agent completes a declined step, and steps that depend on that one are skipped.
     """
     if result.status is not StepStatus.COMPLETED or not result.is_not_done:
         return result
@@ -131,7 +131,7 @@ def fail_not_done(result: StepResult) -> StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkRules:
-    """What holds for the agents of a walk, and for child runs."""
+    """Rules for the agents of a walk, and for child runs."""
 
     limits: ComputeBudget
     """Of the host."""
@@ -144,7 +144,7 @@ class WalkRules:
 
 
 class PlanWalker:
-    """Walks the plan of a run, and of its child runs, on one session."""
+    """Walks the plan of a run, and of the child runs, on one session."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class PlanWalker:
 
     @contextmanager
     def _spend_as(self, meters: dict[str, BudgetMeter], task: Task, slug: str) -> Iterator[None]:
-        """Spend from an agent's meter, within the run's: its own manifest has limits as well."""
+        """Spend from an agent's meter, within the run's: an agent's manifest has limits too."""
         if slug not in meters:
             budget = select_budget(task, self._rules.get_manifest(slug))
             meters[slug] = self._session.meter.create_child(budget)
@@ -279,7 +279,7 @@ class PlanWalker:
     def _perform(
         self, task: Task, plan: TaskPlan, step: PlanStep, context: AgentContext
     ) -> StepResult:
-        """Let an agent do one step; return its result, or its exception as a failed one."""
+        """Let an agent do one step; return the result, or an exception as a failed one."""
         try:
             stated = self._ask_agent(step.agent_slug, task, plan.select(step), context)
         except AgentFailedError as error:

@@ -1,4 +1,4 @@
-"""The host of runs: the chain, the installed agents, its limits, and who listens."""
+"""The host of runs: the chain, the installed agents, limits, and the listener."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RunEvent:
 
 
 def ignore_event(event: RunEvent) -> None:
-    """Do nothing: for hosts that nobody listens to."""
+    """Do nothing: for hosts without a listener."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def to_json(value: object) -> Json:
 
 
 def show_json(value: object) -> Json:
-    """Return a value as JSON for people and programs that read it: addresses have checksums.
+    """Return a value as JSON for people and other programs: addresses have checksums.
 
     Input:  as for `to_json`, whose result digests are computed of. 20 bytes are an address.
     """
@@ -106,7 +106,7 @@ def _decode(kind: Any, value: Any, place: str) -> Any:  # noqa: ANN401 - any typ
 
 
 def _decode_union(kind: Any, value: Any, place: str) -> Any:  # noqa: ANN401 - as above
-    """Decode `X | None`; other unions are values of JSON, which stay as they are."""
+    """Decode `X | None`; other unions are values of JSON, which stay unchanged."""
     members = [member for member in get_args(kind) if member is not types.NoneType]
     if value is None and len(members) < len(get_args(kind)):
         return None

@@ -71,7 +71,7 @@ class LocalChainPort:
 
         Input:
             chain: the chain.
-            key: signs the transactions of runs; its account pays for their gas.
+            key: signs the transactions of runs; the key's account pays for gas.
             get_settings: returns the header fields of the next block.
             run_exclusive: runs a change of the chain while nothing else changes it.
             mine: mines a block of exactly these transactions.
@@ -84,7 +84,7 @@ class LocalChainPort:
 
     @classmethod
     def from_node(cls, node: Node, key: PrivateKey) -> LocalChainPort:
-        """Return the port of a node's chain: its pool, clock and listeners know the blocks."""
+        """Return the port of a node's chain: pool, clock and listeners know the blocks."""
         return cls(
             node.chain,
             key,
@@ -110,7 +110,7 @@ class LocalChainPort:
 
     @note_faults
     def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> LocalDraft:
-        """Start a draft of the next block with pinned values, on the state as it is now."""
+        """Start a draft of the next block with pinned values, on the present state."""
         return LocalDraft(self.chain, pin, self._key, is_free=is_free)
 
     @note_faults
@@ -166,7 +166,7 @@ class LocalChainPort:
 
     @note_faults
     def reexecute(self, block: RunBlock) -> str | None:
-        """Execute a block again; return how its results differ from its header, None if not."""
+        """Execute a block again; return how the results differ from the header, None if not."""
         if self.find_block(block.transaction_hashes) != block:
             return describe_lost_block(block)
         header = self.chain.header_by_hash(block.block_hash)
@@ -217,7 +217,7 @@ class LocalDraft:
 
     @property
     def is_moved(self) -> bool:
-        """Whether it starts from another state than the dry run did."""
+        """Whether the draft starts from another state than the dry run did."""
         return (self._start.parent_hash, self._start.state_root) != (
             self._dry_run.parent_hash,
             self._dry_run.state_root,
@@ -225,7 +225,7 @@ class LocalDraft:
 
     @property
     def touched_addresses(self) -> frozenset[bytes]:
-        """Addresses that its transactions called where they could change state."""
+        """Addresses in calls of the transactions that could change state."""
         return frozenset(self._touched)
 
     @note_faults
@@ -250,7 +250,7 @@ class LocalDraft:
 
     @note_faults
     def send_envelope(self, call: EnvelopeCall) -> str | None:
-        """Execute a transaction that is no write; return why it failed, None if it succeeded."""
+        """Execute a transaction that is no write; return why that failed, None on success."""
         return self._explain(self._append(call))
 
     @note_faults
@@ -321,7 +321,7 @@ def list_changed_slots(tracer: TouchedStateTracer) -> dict[bytes, dict[int, int]
 
 
 def read_pin(header: BlockHeaderAPI) -> BlockPin:
-    """Return the values of a block before its first transaction."""
+    """Return the values of a block before the first transaction."""
     return BlockPin(
         parent_hash=bytes(header.parent_hash),
         state_root=bytes(header.state_root),

@@ -1,9 +1,9 @@
-"""The manifest of an agent as runs have it: what it says of itself, and promises.
+"""The manifest of an agent for runs: the agent's statements and promises.
 
-`PackageManifest` of `pyevm_agents.manifests` is the text of an agent's `agent.json`: what is
-published, with endpoints and an image. `AgentManifest` is what a run is held to: addresses as
-bytes, limits that are enforced, and a digest that must stay. An agent of Python alone has no file
-and no `PackageManifest`. `build_module_manifest` of `pyevm_agents.control.agent_loader` is the one
+`PackageManifest` of `pyevm_agents.manifests` is the text of an agent's `agent.json`: the published
+facts, with endpoints and an image. `AgentManifest` has the terms of a run: addresses as bytes,
+limits that are enforced, and a digest that must stay. An agent of Python alone has no file and no
+`PackageManifest`. `build_module_manifest` of `pyevm_agents.control.agent_loader` is the one
 conversion.
 
 Source: the agent standard of OpenFi, `agent.json`.
@@ -44,9 +44,9 @@ class ManifestIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentManifest:
-    """What a run is held to of what an agent says of itself.
+    """The statements of an agent that bind a run.
 
-    Its canonical JSON has a digest, which discovery stores: a run whose agent has another one later
+    The canonical JSON has a digest, which discovery stores: a run whose agent has another one later
     fails. `PackageManifest` is the published document, see above.
     """
 

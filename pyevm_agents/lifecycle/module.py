@@ -93,7 +93,7 @@ class AgentModule(Protocol):
 
 @runtime_checkable
 class HasDryRun(Protocol):
-    """An agent with a dry run of its own."""
+    """An agent with a separate dry run."""
 
     def dry_run(self, task: Task, plan: TaskPlan, context: AgentContext) -> DryRunResult:
         """Simulate a plan."""
@@ -101,10 +101,10 @@ class HasDryRun(Protocol):
 
 
 class BaseAgentModule:
-    """An agent whose subclass implements `perform_step`: what a step does, with `context.session`.
+    """An agent whose subclass implements `perform_step`: the work of a step, by `context.session`.
 
-    A dry run performs the same steps as an execution: which of the two it is, only the session
-    knows.
+    A dry run performs the same steps as an execution: only the session knows which of the two is
+    performed.
     """
 
     identity_mode = IDENTITY_MODE
@@ -137,7 +137,7 @@ class BaseAgentModule:
         return TaskPlan(steps=(step,))
 
     def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
-        """Do a step; return its result. An exception makes it a failed one."""
+        """Do a step; return the result. An exception makes the step a failed one."""
         raise NotImplementedError
 
     def dry_run(self, task: Task, plan: TaskPlan, context: AgentContext) -> DryRunResult:

@@ -1,11 +1,10 @@
 """A deployed agent of the ERC as an agent of the lifecycle.
 
-As the coordinator of a task, its plan is its own: the agent is run on a draft, and each tool that
-its model uses there becomes a step, then its answer. An agent that is not done there has no plan,
-and nothing is executed. The first step to be executed runs the agent in one transaction, and each
-step is what the agent did in that place. An agent that does something else than it planned has a
-failed step. In another agent's plan, it answers its step's description; if it is not done, the step
-fails.
+As the coordinator of a task, the agent makes the plan: the agent is run on a draft, and each tool
+that the model uses there becomes a step, then the answer. An agent that is not done there has no
+plan, and nothing is executed. The first step to be executed runs the agent in one transaction, and
+each step is the agent's act in that place. An act that differs from the plan is a failed step. In
+another agent's plan, the agent answers the step's description; if not done, the step fails.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ ANSWER = "Answer from what the tools returned"
 
 
 class OnchainRunError(AgentsError):
-    """The agent's run failed, or was not what it planned."""
+    """The agent's run failed, or differed from the plan."""
 
 
 class OnchainAgent(BaseAgentModule):
@@ -60,9 +59,9 @@ class OnchainAgent(BaseAgentModule):
         Input:
             manifest: the agent's.
             address: of its contract.
-            port: the chain that it plans on.
-            runner: who runs it in the plan's draft, such as the treasury; None for the port's own
-                account.
+            port: the chain of the plan.
+            runner: caller of the agent in the plan's draft, such as the treasury; None for the
+                port's own account.
         """
         super().__init__(manifest)
         self.address = address
@@ -72,8 +71,8 @@ class OnchainAgent(BaseAgentModule):
     def plan(self, task: Task, context: AgentContext) -> TaskPlan:
         """Return the agent's own steps, from its run on a draft that is dropped.
 
-        Raises: NotDoneError: the agent does not do there what the task asks. OnchainRunError: the
-                run failed there.
+        Raises: NotDoneError: the agent does not do the task there. OnchainRunError: the run failed
+                there.
         """
         draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
         data = encode_run(task.goal)
@@ -104,10 +103,10 @@ class OnchainAgent(BaseAgentModule):
         return TaskPlan(steps=tuple(steps))
 
     def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
-        """Run the agent if it has not run yet; return what it did in the place of the step.
+        """Run the agent before the first step; return the agent's act in the place of the step.
 
-        Output: of an agent that is not done, its answer: no step completes with that.
-        Raises: OnchainRunError: the run failed, or is not what was planned.
+        Output: of an agent that is not done, the answer: no step completes with that.
+        Raises: OnchainRunError: the run failed, or differs from the plan.
         """
         is_own = task.agent_slug == self.slug
         outcome = self._run_once(task.goal if is_own else step.description, context)
@@ -133,7 +132,7 @@ class OnchainAgent(BaseAgentModule):
 
 
 def read_answer(output: bytes, *, is_success: bool) -> str | None:
-    """Return the answer of an agent's run, also of one that the agent undid since it is not done.
+    """Return the answer of an agent's run, also of one that the agent undid as not done.
 
     Input:  the output of `run`, or the revert data.
     Output: None if the run failed for another reason.
@@ -145,7 +144,7 @@ def read_answer(output: bytes, *, is_success: bool) -> str | None:
 def decode_answer(output: bytes) -> str:
     """Return the answer in the output of an agent's `run`.
 
-    Raises: OnchainRunError: it is no run's.
+    Raises: OnchainRunError: no output of a run.
     """
     try:
         _, answer = decode(["int256", "string"], output)

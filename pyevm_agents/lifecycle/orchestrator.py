@@ -4,7 +4,7 @@
     orchestrator = Orchestrator(host)
     run = orchestrator.run(orchestrator.start(task))
 
-A run whose operator must confirm it waits after its dry run: `run` returns, and `confirm` lets it
+A run whose operator must confirm waits after the dry run: `run` returns, and `confirm` lets the run
 go on. After a kill, `resume` continues every run that had not ended.
 """
 
@@ -53,7 +53,7 @@ CANCELLED = "cancelled by the operator"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingConfirmation:
-    """A dry run that waits for its operator."""
+    """A dry run that waits for the operator."""
 
     run_id: str
     digests: DryRunDigests
@@ -70,7 +70,7 @@ class Orchestrator:
         self.host = host
 
     def start(self, task: Task, run_id: str | None = None) -> str:
-        """Add a run of a task; return its ID. The same call again adds nothing.
+        """Add a run of a task; return the ID. The same call again adds nothing.
 
         Input:  the task; the run's ID, None for the next one of the task.
         Raises: TransitionError: the task has been completed. ConfigError: the task has a run that
@@ -93,7 +93,7 @@ class Orchestrator:
         return chosen
 
     def run(self, run_id: str) -> StoredRun:
-        """Advance a run until it ends, or waits for a confirmation; return it.
+        """Advance a run to the end, or to a wait for a confirmation; return the run.
 
         Raises: EngineFault: the host failed; calling this again continues the run. ConfigError: the
                 recorder refuses the entry; once that is mended, this ends the run.
@@ -103,7 +103,7 @@ class Orchestrator:
                 return self.host.store.get_run(run_id)
 
     def resume(self) -> list[StoredRun]:
-        """Advance all runs that have not ended, such as after a kill; return them.
+        """Advance and return all runs that have not ended, such as after a kill.
 
         Raises: see `run`; all others were advanced before.
         """
@@ -119,7 +119,7 @@ class Orchestrator:
         return runs
 
     def advance(self, run_id: str) -> bool:
-        """Perform the next phase of a run; return False if it has ended, or waits.
+        """Perform the next phase of a run; return False for a run that has ended, or waits.
 
         Raises: see `run`.
         """
@@ -151,7 +151,7 @@ class Orchestrator:
         return True
 
     def cancel(self, run_id: str) -> None:
-        """Ask for the end of a run. It has no effect once the run's block is mined.
+        """Request the end of a run. Without effect once the run's block is mined.
 
         Another process may call `RunStore.cancel` meanwhile, with the same effect.
         """
@@ -180,7 +180,7 @@ class Orchestrator:
         return view.open_envelope(record.pin).hash_confirmation(record.digests, expiry)
 
     def build_typed_data(self, run_id: str, expiry: int) -> dict[str, Json]:
-        """Return what has that hash, as EIP-712's typed data. Input: see `hash_confirmation`."""
+        """Return the EIP-712 typed data of that hash. Input: see `hash_confirmation`."""
         view = RunView(self.host, self.host.store.get_run(run_id))
         record = view.dry_run
         return view.open_envelope(record.pin).build_typed_data(record.digests, expiry)
@@ -188,7 +188,7 @@ class Orchestrator:
     def confirm(self, run_id: str, confirmation: Confirmation) -> None:
         """Store the operator's confirmation; `run` then goes on.
 
-        Raises: ConfigError: no dry run waits for it, it has expired, or it is not the operator's.
+        Raises: ConfigError: no waiting dry run, an expired confirmation, or another signer's.
         """
         pending = self.find_pending_confirmation(run_id)
         if pending is None or pending.digests.trace != confirmation.trace:
@@ -206,7 +206,7 @@ class Orchestrator:
     # -- inside -- #
 
     def _begin(self, run: StoredRun, phase: Phase) -> None:
-        """Set the statuses that a phase has while it is performed."""
+        """Set the statuses of a phase in progress."""
         store = self.host.store
         with store.commit():
             if phase is Phase.PLAN:
@@ -217,9 +217,9 @@ class Orchestrator:
         self._announce(run, phase, Moment.BEGUN)
 
     def _store(self, view: RunView, phase: Phase, outcome: PhaseOutcome) -> None:
-        """Store the outcome of a phase and what follows from it, as a whole.
+        """Store the outcome of a phase with the consequences, as a whole.
 
-        The outcome is dropped if somebody else has stored the phase's meanwhile.
+        The outcome is dropped if another process has stored the phase's meanwhile.
         """
         store, run = self.host.store, view.run
         with store.commit():
@@ -281,9 +281,9 @@ class Orchestrator:
             store.set_result(child.run_id, Phase.RECORD, 1, child)
 
     def _describe_lost_block(self, run: StoredRun) -> str | None:
-        """Return that the block of a verified run was reverted; None if it was not.
+        """Return that the block of a verified run was reverted; None if not.
 
-        The verification itself looks as well; this is for the phases after it.
+        The verification itself looks as well; this is for the phases afterwards.
         """
         if run.phase not in VERIFIED or run.failure is not None:
             return None

@@ -1,7 +1,7 @@
-"""The nine phases of a run. Each reads the store and the chain, and returns what to store.
+"""The nine phases of a run. Each reads the store and the chain, and returns values to store.
 
-Nothing is kept in memory between two phases, so a run continues in another process after any of
-them. A phase that is repeated after a kill gives what it would have given, or finds what it did.
+Nothing is kept in memory between two phases, so a run continues in another process after any phase.
+A phase that is repeated after a kill gives the same outcome, or finds the effects of the first try.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def perform_phase(view: RunView, phase: Phase) -> PhaseOutcome:
 
 
 def _find_not_done(error: BaseException | None) -> str | None:
-    """Return the answer of an agent that did not do what was asked, if that caused an error."""
+    """Return the answer of an agent that did not do the task, if that caused an error."""
     while error is not None and not isinstance(error, NotDoneError):
         error = error.__cause__
     return None if error is None else error.answer
@@ -110,7 +110,7 @@ def _find_not_done(error: BaseException | None) -> str | None:
 
 
 def discover(view: RunView) -> PhaseOutcome:
-    """Find the coordinator, and ask whether it can handle the task."""
+    """Find the coordinator, and check whether that agent can handle the task."""
     slug, module = view.task.agent_slug, view.coordinator
     found = discover_agents(view.host.modules)
     if slug in found.rejected:
@@ -133,7 +133,7 @@ def discover(view: RunView) -> PhaseOutcome:
 
 
 def make_plan(view: RunView) -> PhaseOutcome:
-    """Ask the coordinator for its plan."""
+    """Get the coordinator's plan."""
     module = view.coordinator
     context = view.build_context()
     slug = view.task.agent_slug
@@ -192,7 +192,7 @@ def _find_not_done_step(steps: Sequence[StepResult], children: Sequence[ChildRun
 
 
 def execute(view: RunView) -> PhaseOutcome:
-    """Execute the plan on a draft, and mine it if it gave the dry run's digest."""
+    """Execute the plan on a draft, and mine a draft that gives the dry run's digest."""
     record, store, run_id = view.dry_run, view.host.store, view.run.run_id
     for _ in range(MAX_DRAFTS):
         prepared = store.find_value(PreparedExecution, run_id, PREPARED)
@@ -215,8 +215,8 @@ def find_confirmation(view: RunView, record: DryRunRecord) -> Confirmation | Non
 def require_unexpired(view: RunView, confirmation: Confirmation, timestamp: int) -> None:
     """Accept a confirmation that counts at a time, by the rule of a treasury (`confirmRun`).
 
-    It counts up to the whole second of its expiry: in a block with that timestamp, and while the
-    host's clock, rounded down to seconds, shows it.
+    A confirmation counts up to the whole second of the expiry: in a block with that timestamp, and
+    while the host's clock, rounded down to seconds, shows that second.
 
     Input: the run; the confirmation; the timestamp of the run's block.
     Raises: ExpiredError: the block or the host's clock is later.
@@ -232,10 +232,10 @@ def require_unexpired(view: RunView, confirmation: Confirmation, timestamp: int)
 def _require_confirmation(
     view: RunView, record: DryRunRecord, timestamp: int
 ) -> Confirmation | None:
-    """Return the confirmation of a dry run; None if it needs none.
+    """Return the confirmation of a dry run; None if not needed.
 
-    Input: the run; its dry run; the timestamp of its block.
-    Raises: ConfigError: it is not there, or has expired.
+    Input: the run; the dry run; the timestamp of the block.
+    Raises: ConfigError: missing or expired.
     """
     if not record.needs_confirmation:
         return None
@@ -247,7 +247,7 @@ def _require_confirmation(
 
 
 def _prepare(view: RunView, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
-    """Draft the execution and store its block; return why not if it may not be mined."""
+    """Draft the execution and store the block; return the reason of a block not to be mined."""
     parts = view.build_parts(record.pin)
     draft = view.host.port.begin_draft(record.pin)
     try:
@@ -293,7 +293,7 @@ def _build_prepared(view: RunView, drafted: DraftedRun) -> PreparedExecution:
 
 
 def _commit(view: RunView, prepared: PreparedExecution, dry_run: DryRunRecord) -> PhaseOutcome:
-    """Mine the block of an execution; it may have been prepared long ago, before a kill."""
+    """Mine the block of an execution, maybe prepared long ago, before a kill."""
     block, port = None, view.host.port
     if port.find_block(prepared.block.hashes) is None:
         _require_confirmation(view, dry_run, prepared.block.pin.timestamp)
@@ -312,9 +312,10 @@ def _commit(view: RunView, prepared: PreparedExecution, dry_run: DryRunRecord) -
 
 
 def verify(view: RunView) -> PhaseOutcome:
-    """Ask the coordinator to verify, add the lifecycle's own checks, and post the response.
+    """Let the coordinator verify, add the lifecycle's own checks, and post the response.
 
-    What was found is stored before it is posted: after a kill in between it is not asked again.
+    The verification is stored before posting: after a kill in between the coordinator is not called
+    again.
     """
     store, run_id, module = view.host.store, view.run.run_id, view.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE)
@@ -358,7 +359,7 @@ def _judge_execution(
 def _ask_for_verification(
     view: RunView, module: AgentModule, execution: ExecutionResult
 ) -> VerificationResult:
-    """Return what the agent states; a failed check if it states nothing, or has no time left.
+    """Return the agent's verification; a failed check without one, or without time left.
 
     So the lifecycle's own checks, the receipt and the response do not depend on the agent.
     """
@@ -376,7 +377,7 @@ def _ask_for_verification(
 
 
 def _respond(view: RunView, verification: VerificationResult, digest: bytes) -> str:
-    """Post the validator's response about the agent that was discovered; return its reference."""
+    """Post the validator's response about the discovered agent; return the reference."""
     run_id = view.run.run_id
     agent_id = view.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER).agent_id
     if view.host.validator is None or agent_id is None:
@@ -386,7 +387,7 @@ def _respond(view: RunView, verification: VerificationResult, digest: bytes) -> 
 
 
 def summarize(view: RunView) -> PhaseOutcome:
-    """Ask the coordinator for its summary."""
+    """Get the coordinator's summary."""
     store, run_id, module = view.host.store, view.run.run_id, view.coordinator
     execution = store.get_result(ExecutionRecord, run_id, Phase.EXECUTE).result
     verification = store.get_result(VerificationResult, run_id, Phase.VERIFY)
@@ -400,7 +401,7 @@ def summarize(view: RunView) -> PhaseOutcome:
 
 
 def record_run(view: RunView) -> PhaseOutcome:
-    """Append the run to its agent's log, whatever became of it."""
+    """Append the run to the agent's log, with any outcome."""
     run, host = view.run, view.host
     status = RunStatus.COMPLETED if run.failure is None else RunStatus.FAILED
     if run.failed_phase is None and run.failure is not None:

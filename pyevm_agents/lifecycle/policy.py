@@ -27,10 +27,10 @@ run, the execution, the block, and the verification."""
 def list_violations(
     task: Task, plan: TaskPlan, modules: Mapping[str, AgentModule], limits: ComputeBudget
 ) -> tuple[str, ...]:
-    """Return why a run may not begin; empty if it may.
+    """Return why a run may not begin; empty for a run that may.
 
     Input:
-        task: with its budget.
+        task: with the budget.
         plan: of the coordinator.
         modules: the installed agents, by slug.
         limits: of the host.

@@ -1,4 +1,4 @@
-"""The record of a run: an entry of the agent's append-only log, and the rows of its child runs.
+"""The record of a run: an entry of the agent's append-only log, and the rows of child runs.
 
 Source: the agent standard of OpenFi, `agent_log.json`.
 """
@@ -66,9 +66,9 @@ class RunRecorder(Protocol):
 
 
 def build_log_entry(store: RunStore, run_id: str, *, status: str, ended_at: float) -> RunLogEntry:
-    """Return the entry of a run from what its phases have stored.
+    """Return the entry of a run from the stored phases.
 
-    Input: the store; the run; its final status; its end in Unix seconds.
+    Input: the store; the run; the final status; the end in Unix seconds.
     """
     run = store.get_run(run_id)
     task = store.get_task(run.task_id)

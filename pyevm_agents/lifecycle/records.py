@@ -55,7 +55,7 @@ class Task:
     def __post_init__(self) -> None:
         """Check the ID.
 
-        Raises: ConfigError: it can't be a task's ID.
+        Raises: ConfigError: not an ID of a task.
         """
         require_id("task ID", self.task_id)
 
@@ -63,7 +63,7 @@ class Task:
 def require_id(what: str, text: str) -> None:
     """Accept the ID of a task or a run.
 
-    Raises: ConfigError: it has other characters, or is too long.
+    Raises: ConfigError: other characters, or too long.
     """
     if not ID.fullmatch(text):
         raise ConfigError(
@@ -102,12 +102,12 @@ class TaskPlan:
         return tuple(dict.fromkeys(step.agent_slug for step in self.steps))
 
     def select(self, step: PlanStep) -> TaskPlan:
-        """Return the plan of one step alone, which is what its agent executes."""
+        """Return the plan of one step alone, which the step's agent executes."""
         return replace(self, steps=(step,))
 
 
 def order_steps(plan: TaskPlan) -> tuple[PlanStep, ...]:
-    """Return the steps, each after those that it depends on, otherwise in the plan's order.
+    """Return the steps, each after the dependencies, otherwise in the plan's order.
 
     Raises: PlanError: no step, an ID that is invalid or used twice, an unknown dependency, a cycle,
             or a description that is too long.
@@ -167,7 +167,7 @@ class StepResult:
 
     @property
     def is_not_done(self) -> bool:
-        """Whether the agent answered that it did not do the step."""
+        """Whether the agent answered that the step was not done."""
         return self.result is not None and not is_done(self.result)
 
 
@@ -218,7 +218,7 @@ class VerificationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What happened, for people."""
+    """The events of a run, for people."""
 
     text: str
     key_actions: tuple[str, ...] = ()
@@ -235,12 +235,12 @@ def describe_failures(steps: tuple[StepResult, ...]) -> str | None:
 
 
 def find_not_done_step(steps: Sequence[StepResult]) -> str | None:
-    """Return the answer of the first step that is not done; None if there is none."""
+    """Return the answer of the first step that is not done, or None."""
     return next((step.result for step in steps if step.is_not_done), None)
 
 
 class ReceiptType(StrEnum):
-    """What a receipt is for."""
+    """The purpose of a receipt."""
 
     DRY_RUN = "dry_run"
     VERIFICATION = "verification"
@@ -268,7 +268,7 @@ def build_receipt_id(run_id: str, kind: ReceiptType, number: int | None = None) 
 
 
 def describe_missing_receipts(expected: Iterable[str], stated: Iterable[str]) -> str | None:
-    """Compare the receipts of a trace with those that agents state; None if they are the same."""
+    """Compare the receipts of a trace with those that agents state; None if equal."""
     needed, given = {*expected}, {*stated}
     if missing := sorted(needed - given):
         return f"{len(missing)} missing: {', '.join(missing)}"
@@ -281,7 +281,7 @@ def describe_missing_receipts(expected: Iterable[str], stated: Iterable[str]) ->
 class DiscoverResult:
     """The coordinator, and the manifests of all installed agents when the run began.
 
-    An agent that can't be read is in `rejected_agents`; the run goes on without it.
+    An agent that can't be read is in `rejected_agents`; the run goes on without that agent.
     """
 
     agent_slug: str
@@ -324,7 +324,7 @@ class ExecutionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedExecution:
-    """An execution whose block is about to be mined: with it, a run continues after a kill."""
+    """An execution whose block is about to be mined, with which a run continues after a kill."""
 
     block: PreparedBlock
     record: ExecutionRecord
@@ -348,7 +348,7 @@ class NotDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseOutcome:
-    """What a phase gives to the orchestrator."""
+    """The output of a phase for the orchestrator."""
 
     result: object = None
     failure: str | None = None

@@ -1,8 +1,8 @@
 """Trust from ERC-8004's registries: snapshots of an agent, and responses of a validator.
 
 A snapshot has the agent's identity, the validations of the agent, and the feedback of the clients
-that the operator names. `getSummary` of the reputation registry is not used: anybody can add to the
-average that it gives.
+that the operator names. `getSummary` of the reputation registry is not used: the average there is
+open to all accounts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RegistryTrust:
         return frozenset({found.identity, found.reputation, found.validation})
 
     def take_snapshot(self, manifest: AgentManifest) -> TrustSnapshot:
-        """Return what the registries say of an agent at the head."""
+        """Return the registries' statements on an agent at the head."""
         identity = manifest.erc8004
         unknown = TrustSnapshot(agent_slug=manifest.slug, has_identity=False, is_registered=False)
         if identity is None or identity.agent_registry != self._registries.identity:
@@ -116,7 +116,7 @@ class RegistryValidator:
         """Post to a registry.
 
         Input:
-            owner: signs requests: the agent's owner or its operator in the identity registry.
+            owner: signs requests: the agent's owner or operator in the identity registry.
             validator: signs responses.
             registry: the validation registry's address.
         """
@@ -137,7 +137,7 @@ class RegistryValidator:
         return "0x" + request.hex()
 
     def _ask(self, agent_id: int, run_id: str, evidence: bytes) -> bytes:
-        """Return the hash of the run's request; one that somebody else took is left to them.
+        """Return the hash of the run's request; one that another account took is skipped.
 
         Raises: ConfigError: all are taken.
         """
@@ -162,7 +162,7 @@ class RegistryValidator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestStatus:
-    """A validation request, with its last answer."""
+    """A validation request, with the last answer."""
 
     validator: bytes
     agent_id: int
@@ -179,15 +179,15 @@ class RequestStatus:
 def compute_request_hash(agent_id: int, salt: str, digest: bytes) -> bytes:
     """Return the hash of a validation request of a run.
 
-    It binds the agent and a salt. The registry has one agent for each hash, and anybody who sees
-    one can take it first for an agent of theirs; the next salt gives another hash.
+    The hash binds the agent and a salt. The registry has one agent for each hash, and any account
+    that sees a hash can take that hash first for another agent; the next salt gives another hash.
     """
     words = (agent_id, hash_id(salt), digest)
     return keccak(encode(["uint256", "bytes32", "bytes32"], words))
 
 
 def read_status(port: ChainPort, registry: bytes, request: bytes) -> RequestStatus | None:
-    """Return a validation request; None if nobody made it."""
+    """Return a validation request; None if never made."""
     try:
         found = read(port, "ValidationRegistry", registry, "getValidationStatus", request)
     except CallFailedError:

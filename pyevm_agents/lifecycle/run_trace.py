@@ -1,7 +1,7 @@
-"""The trace of a run: its writes, with the calls, logs, generations and storage that they caused.
+"""The trace of a run: writes, with the caused calls, logs, generations and storage.
 
-Its digest is what a dry run and its execution must share. Gas is no part of it: a slot that
-somebody else has written in between changes the price of a step, and nothing that the step does.
+A dry run and the execution must share the trace's digest. Gas is no part of the digest: a slot that
+another account has written in between changes the price of a step, and no effect of the step.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def hash_id(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWrite:
-    """A call that an agent asks for, to change the chain."""
+    """A call of an agent, to change the chain."""
 
     step_id: str
     number: int
@@ -55,7 +55,7 @@ class RunWrite:
     data: bytes
 
     def compute_hash(self) -> bytes:
-        """Return the hash of the write as the treasury computes it (`hashWrite`)."""
+        """Return the hash of the write by the treasury's rule (`hashWrite`)."""
         words = (hash_id(self.step_id), self.target, self.value_wei, keccak(self.data))
         return keccak(encode(["bytes32", "address", "uint256", "bytes32"], words))
 
@@ -83,7 +83,7 @@ class ChainToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTrace:
-    """What a write caused, as digests, and what the lifecycle counts."""
+    """Effects of a write, as digests, and values that the lifecycle counts."""
 
     write: RunWrite
     is_success: bool
@@ -132,12 +132,12 @@ class RunTrace:
     reads: tuple[ChainRead, ...] = ()
 
     def compute_digest(self) -> bytes:
-        """Return the digest that a dry run and its execution share."""
+        """Return the digest that a dry run and the execution share."""
         writes = [trace.compute_digest() for trace in self.writes]
         return compute_json_digest([writes, self.reads])
 
     def compute_writes_digest(self) -> bytes:
-        """Return the digest of the writes as the treasury accumulates it (`hashWrites`)."""
+        """Return the digest of the writes by the treasury's rule (`hashWrites`)."""
         digest = bytes(32)
         for trace in self.writes:
             digest = keccak(digest + trace.write.compute_hash())
@@ -161,12 +161,12 @@ def build_write_trace(  # noqa: PLR0913 - keyword arguments
     """Return the trace of a transaction.
 
     Input:
-        write: what the agent asked for.
+        write: of the agent.
         computation: of the transaction.
-        storage: final values of the slots that it changed.
+        storage: final values of the changed slots.
         transaction_hash: of the transaction.
-        gas: used, and its price in wei.
-        failure: the reason why it failed, if it did.
+        gas: used, and the price in wei.
+        failure: the reason of a failure, if any.
     """
     steps = extract_agent_steps(computation)
     return WriteTrace(
@@ -202,7 +202,7 @@ def build_write_trace(  # noqa: PLR0913 - keyword arguments
 
 
 def list_changing_calls(computation: ComputationAPI) -> set[bytes]:
-    """Return the addresses that a transaction called where they could change state."""
+    """Return the addresses in calls of a transaction that could change state."""
     return {
         bytes(call.msg.storage_address)
         for call in iter_computations(computation)
@@ -245,7 +245,7 @@ def _describe_generations(computation: ComputationAPI) -> list[Json]:
 
 
 def find_trace_difference(expected: Sequence[WriteTrace], given: WriteTrace, at: int) -> str | None:
-    """Return how the write at a place differs from the dry run's; None if it does not."""
+    """Return how the write at a place differs from the dry run's; None if equal."""
     if at >= len(expected):
         return f"write {at + 1}: the dry run made {len(expected)}"
     difference = expected[at].find_difference(given)

@@ -1,4 +1,4 @@
-"""A run with its host: what its phases read from the store, and what they are made of."""
+"""A run with the host: values that the phases read from the store, and parts of the phases."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class RunView:
-    """A run with its host, during one phase."""
+    """A run with the host, during one phase."""
 
     def __init__(self, host: LifecycleHost, run: StoredRun) -> None:
-        """Input: the host; the run as it is stored."""
+        """Input: the host; the run as stored."""
         self.host = host
         self.run = run
         self.began = host.now()
@@ -50,13 +50,13 @@ class RunView:
     def coordinator(self) -> AgentModule:
         """The agent that plans.
 
-        Raises: ConfigError: it is not installed.
+        Raises: ConfigError: not installed.
         """
         return self.get_module(self.task.agent_slug)
 
     @property
     def plan(self) -> TaskPlan:
-        """The plan as it is stored; no agent is asked again."""
+        """The plan as stored; no agent is called again."""
         return self.host.store.get_result(TaskPlan, self.run.run_id, Phase.PLAN)
 
     @property
@@ -71,7 +71,7 @@ class RunView:
 
     @property
     def threshold(self) -> TrustThreshold:
-        """What the run's agents need: by the host, and by the task."""
+        """The needs of the run's agents: by the host, and by the task."""
         return self.host.threshold.restrict(self.task.trust_threshold)
 
     @property
@@ -82,7 +82,7 @@ class RunView:
     def get_module(self, slug: str) -> AgentModule:
         """Return an installed agent.
 
-        Raises: ConfigError: it is not installed.
+        Raises: ConfigError: not installed.
         """
         if slug not in self.host.modules:
             names = ", ".join(sorted(self.host.modules)) or "none"
@@ -92,8 +92,8 @@ class RunView:
     def get_manifest(self, slug: str) -> AgentManifest:
         """Return an agent's manifest, which must be that of the run's beginning.
 
-        Raises: ConfigError: it is another one, or discovery rejected the agent. AgentFailedError:
-                it can't be read.
+        Raises: ConfigError: another manifest, or discovery rejected the agent. AgentFailedError:
+            not readable.
         """
         first = self.host.store.find_result(DiscoverResult, self.run.run_id, Phase.DISCOVER)
         if first is not None and slug in first.rejected_agents:
@@ -112,7 +112,7 @@ class RunView:
     def require_time(self) -> None:
         """Accept that the run goes on.
 
-        Raises: BudgetExceededError: its time is over.
+        Raises: BudgetExceededError: the time is over.
         """
         self.create_meter().spend()
 
@@ -143,7 +143,7 @@ class RunView:
         return self.host.open_envelope(terms)
 
     def build_parts(self, pin: BlockPin) -> RunParts:
-        """Return what a draft of the run is made of."""
+        """Return the parts of a draft of the run."""
         host = self.host
         return RunParts(
             port=host.port,
@@ -162,11 +162,11 @@ class RunView:
         )
 
     def is_cancelled(self) -> bool:
-        """Whether the operator has asked for the run's end, by now."""
+        """Whether the operator has cancelled the run, by now."""
         return self.host.store.get_run(self.run.run_id).is_cancelled
 
     def evaluate(self, slug: str, task: Task) -> TrustResult:
-        """Check the trust in an agent of this run, or of a child run with a task of its own."""
+        """Check the trust in an agent of this run, or of a child run with a separate task."""
         snapshot = self.host.trust.take_snapshot(self.get_manifest(slug))
         threshold = self.threshold.restrict(task.trust_threshold)
         return evaluate_trust(snapshot, threshold, self.host.sources)
@@ -188,5 +188,5 @@ class RunView:
         return "; ".join(problems) or None
 
     def announce(self, moment: Moment) -> None:
-        """Tell the listener a moment of the execution."""
+        """Pass a moment of the execution to the listener."""
         self.host.listener(RunEvent(run=self.run, phase=Phase.EXECUTE, moment=moment))

@@ -1,8 +1,8 @@
 """The session of a dry run or an execution: everything that agents do, with the limits.
 
-What a session refuses stops the run: an agent that catches the error can do nothing more. In an
+A refusal of a session stops the run: an agent that catches the error can do nothing more. In an
 execution, each write is compared with that of the dry run before the next one begins; a write that
-differs stops the run, and no block holds anything of it.
+differs stops the run, and no block holds any part of the run.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MAX_SHOWN_CHARACTERS = 200
 
 
 class DivergenceError(RunStoppedError):
-    """An execution did something else than its dry run; nothing of it is mined."""
+    """An execution differs from the dry run; no part is mined."""
 
 
 class ProtectedTargetError(RunStoppedError):
-    """A run called a contract that it must not change: a registry, or its own treasury."""
+    """A run called a contract that must not be changed: a registry, or the run's own treasury."""
 
 
 class HostToolError(AgentsError):
@@ -63,7 +63,7 @@ class HostToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOutcome:
-    """The outcome of a write, for its agent."""
+    """The outcome of a write, for the agent."""
 
     receipt_id: str
     is_success: bool
@@ -79,7 +79,7 @@ class WriteOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLimits:
-    """What a session compares with, and refuses."""
+    """The dry run that a session compares with, and refused contracts."""
 
     expected: RunTrace | None = None
     """The trace of the dry run; None for a dry run."""
@@ -101,7 +101,7 @@ class _Position:
 
 
 class RunSession:
-    """The chain and the tools of a run; agents have an `AgentSession` of it."""
+    """The chain and the tools of a run; agents have an `AgentSession` of this one."""
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
@@ -120,7 +120,7 @@ class RunSession:
             draft: the block that the run becomes.
             meter: the run's budget.
             run_id: for receipts.
-            limits: what is refused.
+            limits: the dry run to compare with, and refused contracts.
             tools: of the host, by name.
             envelope: of the writes.
             is_cancelled: whether the operator has cancelled the run.
@@ -176,7 +176,7 @@ class RunSession:
         return outcome
 
     def call(self, target: bytes, data: bytes) -> bytes:
-        """Call a contract to read the chain, as it is after the run's writes so far.
+        """Call a contract to read the chain after the run's writes so far.
 
         Raises: CallFailedError: the call failed. RunStoppedError, ValueError: see `write`.
         """
@@ -237,7 +237,7 @@ class RunSession:
 
     @property
     def stop(self) -> RunStoppedError | None:
-        """Why the run must not go on; None if it may."""
+        """Why the run must not go on; None for a run that may."""
         return self._stop
 
     @property
@@ -264,19 +264,19 @@ class RunSession:
         self._position.step_id = None
 
     def swap_meter(self, meter: BudgetMeter) -> BudgetMeter:
-        """Spend from another meter: that of a child run, or its parent's again."""
+        """Spend from another meter: that of a child run, or the parent's again."""
         before, self._meter = self._meter, meter
         return before
 
     def swap_step(self, step_id: str | None) -> str | None:
-        """Act for another step: one of a child run, or its parent's again."""
+        """Act for another step: one of a child run, or the parent's again."""
         before, self._position.step_id = self._position.step_id, step_id
         return before
 
     def require_complete(self) -> None:
         """Accept the end of an execution.
 
-        Raises: RunStoppedError: it did less than its dry run, or was stopped.
+        Raises: RunStoppedError: less than the dry run was done, or the run was stopped.
         """
         self._require_running()
         self._spend()
@@ -292,7 +292,7 @@ class RunSession:
     # -- inside -- #
 
     def _ask_chain(self, call: Callable[[], T]) -> T:
-        """Return what the draft does; keep a fault of the host, whatever the agent catches."""
+        """Return the draft's result; keep a fault of the host, even one that the agent catches."""
         try:
             return note_faults(call)()
         except FAULT_TYPES as error:
@@ -342,7 +342,7 @@ class RunSession:
             self._divert(difference)
 
     def _divert(self, difference: str) -> None:
-        """Stop at a difference from the dry run, whatever its cause is."""
+        """Stop at a difference from the dry run, of any cause."""
         self._halt(DivergenceError(f"{difference}; the execution is not that of the dry run"))
 
     def _halt(self, error: RunStoppedError) -> None:
@@ -403,7 +403,7 @@ class RunSession:
 
 
 class AgentSession:
-    """The chain and the tools of a run, for its agents."""
+    """The chain and the tools of a run, for the agents."""
 
     def __init__(self, session: RunSession) -> None:
         self._session = session
@@ -444,7 +444,7 @@ def require_call(target: bytes, data: bytes, value_wei: int = 0) -> None:
 
 
 def copy_json(value: T) -> T:
-    """Return a value as it comes back from the store: nobody changes it by another name.
+    """Return a value as read from the store: no other name can change the copy.
 
     Raises: ValueError: not JSON.
     """

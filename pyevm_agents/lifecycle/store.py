@@ -64,7 +64,7 @@ class UnknownRunError(ConfigError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run as it is stored."""
+    """A run as stored."""
 
     run_id: str
     task_id: str
@@ -106,7 +106,7 @@ class RunStore(SqliteStore):
     def add_task(self, task: Task) -> None:
         """Add a task. Adding the same one again does nothing.
 
-        Raises: ConfigError: another task has its ID.
+        Raises: ConfigError: another task has the ID.
         """
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task.task_id)
         text = _encode(task)
@@ -120,7 +120,7 @@ class RunStore(SqliteStore):
     def get_task(self, task_id: str) -> Task:
         """Return a task.
 
-        Raises: UnknownRunError: there is none.
+        Raises: UnknownRunError: no such one.
         """
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task_id)
         if row is None:
@@ -135,7 +135,7 @@ class RunStore(SqliteStore):
     def get_task_status(self, task_id: str) -> TaskStatus:
         """Return the status of a task.
 
-        Raises: UnknownRunError: there is none.
+        Raises: UnknownRunError: no such one.
         """
         row = self._find("SELECT status FROM tasks WHERE task_id = ?", task_id)
         if row is None:
@@ -145,7 +145,7 @@ class RunStore(SqliteStore):
     def set_task_status(self, task_id: str, status: TaskStatus) -> None:
         """Change the status of a task.
 
-        Raises: TransitionError: it can't follow the present one.
+        Raises: TransitionError: no successor of the present one.
         """
         require_transition(TASK_TRANSITIONS, self.get_task_status(task_id), status)
         self._connection.execute(
@@ -157,7 +157,7 @@ class RunStore(SqliteStore):
     def add_run(self, run_id: str, task_id: str, started_at: float) -> None:
         """Add a run. Adding the same one again does nothing.
 
-        Raises: ConfigError: another run has its ID, or it is not an ID.
+        Raises: ConfigError: another run has the ID, or not an ID.
         """
         require_id("run ID", run_id)
         row = self._find("SELECT task_id FROM runs WHERE run_id = ?", run_id)
@@ -178,7 +178,7 @@ class RunStore(SqliteStore):
     def get_run(self, run_id: str) -> StoredRun:
         """Return a run.
 
-        Raises: UnknownRunError: there is none.
+        Raises: UnknownRunError: no such one.
         """
         row = self._find("SELECT * FROM runs WHERE run_id = ?", run_id)
         if row is None:
@@ -201,7 +201,7 @@ class RunStore(SqliteStore):
     def set_run_status(self, run_id: str, status: RunStatus) -> None:
         """Change the status of a run.
 
-        Raises: TransitionError: it can't follow the present one.
+        Raises: TransitionError: no successor of the present one.
         """
         require_transition(RUN_TRANSITIONS, self.get_run(run_id).status, status)
         self._connection.execute(
@@ -223,13 +223,13 @@ class RunStore(SqliteStore):
         )
 
     def set_cancelled(self, run_id: str, reason: str) -> None:
-        """Note that a run was stopped by its operator, in no phase of its own."""
+        """Note that a run was stopped by the operator, outside of the phases."""
         self._connection.execute(
             "UPDATE runs SET failed_phase = NULL, failure = ? WHERE run_id = ?", (reason, run_id)
         )
 
     def add_child(self, run_id: str, parent: StoredRun, status: RunStatus) -> None:
-        """Add a child run that has ended with its parent."""
+        """Add a child run that has ended with the parent."""
         self._connection.execute(
             "INSERT OR REPLACE INTO runs (run_id, task_id, parent_run_id, status, phase, attempt, "
             "started_at, ended_at) VALUES (?, ?, ?, ?, NULL, 1, ?, ?)",
@@ -256,7 +256,7 @@ class RunStore(SqliteStore):
         )
 
     def cancel(self, run_id: str) -> None:
-        """Ask for the end of a run; it ends at its next step or phase."""
+        """Request the end of a run, which comes at the next step or phase."""
         self.get_run(run_id)
         self._connection.execute("UPDATE runs SET is_cancelled = 1 WHERE run_id = ?", (run_id,))
 
@@ -270,7 +270,7 @@ class RunStore(SqliteStore):
         )
 
     def find_result(self, kind: type[T], run_id: str, phase: Phase) -> T | None:
-        """Return the result of a phase, of its last attempt; None if there is none."""
+        """Return the result of a phase, of the last attempt, or None."""
         row = self._find(
             "SELECT result FROM phases WHERE run_id = ? AND phase = ? ORDER BY attempt DESC",
             run_id,
@@ -279,9 +279,9 @@ class RunStore(SqliteStore):
         return None if row is None else from_json(kind, json.loads(row["result"]))
 
     def get_result(self, kind: type[T], run_id: str, phase: Phase) -> T:
-        """Return the result of a phase, of its last attempt.
+        """Return the result of a phase, of the last attempt.
 
-        Raises: UnknownRunError: there is none.
+        Raises: UnknownRunError: no such one.
         """
         found = self.find_result(kind, run_id, phase)
         if found is None:
@@ -298,7 +298,7 @@ class RunStore(SqliteStore):
     # -- receipts -- #
 
     def add_receipts(self, run_id: str, receipts: Iterable[RunReceipt]) -> None:
-        """Store receipts after those that are there; one with the same ID replaces it."""
+        """Store receipts after those that are there; one with the same ID replaces the old one."""
         row = self._find(
             "SELECT coalesce(max(position), 0) AS last FROM receipts WHERE run_id = ?", run_id
         )
@@ -327,7 +327,7 @@ class RunStore(SqliteStore):
         )
 
     def find_value(self, kind: type[T], run_id: str, name: str) -> T | None:
-        """Return a value by its name; None if there is none."""
+        """Return a value by name, or None."""
         row = self._find("SELECT value FROM blobs WHERE run_id = ? AND name = ?", run_id, name)
         return None if row is None else from_json(kind, json.loads(row["value"]))
 

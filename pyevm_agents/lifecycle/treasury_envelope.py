@@ -2,9 +2,9 @@
 
 The run's block opens the run, hands in the operator's confirmation, makes each write by the
 treasury, and closes the run. The treasury counts steps, writes and amounts, and makes each write of
-a task once. A dry run that needs a confirmation first finds its writes on a draft where the
-treasury itself calls their targets, then executes them confirmed: the operator's account calls
-`confirmRun` there, as only a draft can let it.
+a task once. A dry run that needs a confirmation first finds the writes on a draft where the
+treasury itself calls the targets, then executes the writes confirmed: the operator's account calls
+`confirmRun` there, which only a draft allows.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TreasuryEnvelope:
     ) -> None:
         """Input: the run; the chain; the treasury; whether the operator confirms in any case.
 
-        The treasury's own rules hold as well: what needs a confirmation there, waits for one.
+        The treasury's own rules hold as well: writes that need a confirmation there wait for one.
         """
         self._terms = terms
         self._port = port
@@ -111,7 +111,7 @@ class TreasuryEnvelope:
         return ReadResult(output=result, is_skipped=not executed)
 
     def explain(self, trace: WriteTrace) -> str | None:
-        """Return why the treasury refused a write, in words, with its error."""
+        """Return why the treasury refused a write, in words, with the error."""
         words = None if trace.is_success else explain_refusal(trace.output)
         return trace.failure if words is None else f"the treasury: {words} [{trace.failure}]"
 
@@ -148,7 +148,7 @@ class TreasuryEnvelope:
         return (opening, self._build("confirmRun", self._run, hashes, *signed))
 
     def build_closing(self) -> tuple[EnvelopeCall, ...]:
-        """Return the call that closes the run; it reverts unless all confirmed writes were made."""
+        """Return the call that closes the run; reverts unless all confirmed writes were made."""
         return (self._build("closeRun", self._run),)
 
     def hash_confirmation(self, digests: DryRunDigests, expiry: int) -> bytes:
@@ -168,7 +168,7 @@ class TreasuryEnvelope:
         return build_typed_data(self._terms, domain, digests, expiry)
 
     def require_confirmation(self, digests: DryRunDigests, confirmation: Confirmation) -> None:
-        """Accept a confirmation by the operator's key, or by its contract (ERC-1271)."""
+        """Accept a confirmation by the operator's key, or by the operator's contract (ERC-1271)."""
         signed = self.hash_confirmation(digests, confirmation.expiry)
         signature = confirmation.signature
         if recover_signer(signed, signature) == self._terms.operator:
@@ -220,7 +220,7 @@ class TreasuryEnvelope:
 
 
 class DiscoveryEnvelope:
-    """Finds writes before they are confirmed: the treasury's account calls their targets."""
+    """Finds writes before the confirmation: the treasury's account calls the targets."""
 
     def __init__(self, treasury: bytes) -> None:
         self._treasury = treasury

@@ -1,4 +1,4 @@
-"""Why a treasury refused a write, in words: its custom errors, with what its owner can do."""
+"""Refusals of a write by a treasury, in words: custom errors, with the owner's next step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NATIVE = "0x" + "00" * 20
 
 
 def explain_refusal(output: bytes) -> str | None:
-    """Return the reason of a `RunTreasury` in words; None if the revert data are none of its.
+    """Return the reason of a `RunTreasury` in words; None for other revert data.
 
     Input: the revert data of a call of the treasury.
     """

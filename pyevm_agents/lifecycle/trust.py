@@ -1,8 +1,9 @@
-"""Trust in an agent: the checks that reject it, and the score that a threshold is for.
+"""Trust in an agent: the rejecting checks, and the score that a threshold is for.
 
-A failed check of identity, registration or validation rejects whatever the score is. The score is
-made of evidence that the operator names: responses of validators that re-execute runs, and
-feedback of clients. The registries' own average counts for nothing, since anybody can add to it.
+A failed check of identity, registration or validation rejects at any score. The score is made of
+evidence that the operator names: responses of validators that re-execute runs, and feedback of
+clients. The registries' own average counts for nothing, since every account can add to that
+average.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_RESPONSE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustThreshold:
-    """What an agent needs to be run."""
+    """Requirements for running an agent."""
 
     min_score: float = 0.0
     """From 0 to 1."""
@@ -35,7 +36,7 @@ class TrustThreshold:
     """Whether a trusted validator must have answered, and none of them with less than 100."""
 
     def restrict(self, other: TrustThreshold | None) -> TrustThreshold:
-        """Return what both thresholds need; this one's for None."""
+        """Return the requirements of both thresholds; this one's for None."""
         if other is None:
             return self
         return TrustThreshold(
@@ -68,7 +69,7 @@ class FeedbackRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustSnapshot:
-    """What the registries say of an agent at one block."""
+    """Statements of the registries on an agent at one block."""
 
     agent_slug: str
     has_identity: bool
@@ -83,7 +84,7 @@ class TrustSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedSources:
-    """Whose word counts: the operator names them."""
+    """Sources that count: the operator names these."""
 
     validators: frozenset[bytes] = frozenset()
     clients: frozenset[bytes] = frozenset()
@@ -104,11 +105,11 @@ class TrustSource(Protocol):
 
     @property
     def contracts(self) -> frozenset[bytes]:
-        """The contracts that it reads: no run may change them."""
+        """The contracts that are read: no run may change these."""
         ...
 
     def take_snapshot(self, manifest: AgentManifest) -> TrustSnapshot:
-        """Return what is known of an agent now."""
+        """Return the known facts of an agent now."""
         ...
 
 
@@ -158,7 +159,7 @@ def compute_score(snapshot: TrustSnapshot, sources: TrustedSources) -> float:
     """Return the mean of all trusted evidence, from 0 to 1; 0 without any.
 
     Each response of a trusted validator counts once, and each trusted client counts once, with the
-    mean of its feedback: a client that writes often has no more weight.
+    mean of the client's feedback: a client that writes often has no more weight.
     """
     shares = [each.response / MAX_RESPONSE for each in _select_validations(snapshot, sources)]
     by_client: dict[bytes, list[float]] = {}

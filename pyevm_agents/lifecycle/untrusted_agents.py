@@ -1,4 +1,4 @@
-"""Calls of agents, whose code nobody trusts: copies of answers, reasons of exceptions, host faults.
+"""Calls of agents, as untrusted code: copies of answers, reasons of exceptions, host faults.
 
 A property or a method of an agent may return or raise anything. An answer is copied with the
 declared types alone. A fault counts as the host's in the phase in which the chain raised the fault:
@@ -39,7 +39,7 @@ _noted: ContextVar[list[BaseException] | None] = ContextVar("noted_faults", defa
 
 @contextmanager
 def note_phase_faults() -> Iterator[None]:
-    """Note the faults of one phase, and forget them at its end."""
+    """Note the faults of one phase, and forget these faults at the end."""
     token = _noted.set([])
     try:
         yield
@@ -73,15 +73,15 @@ AGENTS_FAILURES = (Exception, SystemExit)
 
 
 def is_agents_failure(error: BaseException) -> bool:
-    """Return whether an exception is an agent's: it stops no run, and is no fault of the host."""
+    """Return whether an exception is an agent's: no stop of the run, and no fault of the host."""
     is_stop = issubclass(type(error), RunStoppedError)  # It may lie about its `__class__`.
     return not is_stop and not is_host_fault(error)
 
 
 def describe_exception(error: BaseException, *, is_named: bool = False) -> str:
-    """Return the text of an exception, or its type's name; an agent's may have no text.
+    """Return the text of an exception, or the type's name; an agent's may have no text.
 
-    Input: the exception; whether its type's name comes before the text.
+    Input: the exception; whether the type's name comes before the text.
     """
     name = type(error).__name__
     try:
@@ -102,10 +102,10 @@ class AgentFailedError(AgentsError):
 
 
 def ask_agent(slug: str, kind: type[T], method: Callable[[], T]) -> T:
-    """Call a method of an agent; return its result.
+    """Call a method of an agent; return the result.
 
-    Raises: AgentFailedError: it raised an exception, or returned something else than a `kind`. What
-            stops a run, and a fault of the host: as it is.
+    Raises: AgentFailedError: an exception, or a result that is not a `kind`. A stop of the run, and
+        a fault of the host: unchanged.
     """
     try:
         value = method()
@@ -118,9 +118,9 @@ def ask_agent(slug: str, kind: type[T], method: Callable[[], T]) -> T:
 
 
 def read_answer(slug: str, kind: type[T], value: object) -> T:
-    """Return what an agent returned as it will be stored: a copy with the declared types alone.
+    """Return an agent's result in the stored form: a copy with the declared types alone.
 
-    Raises: AgentFailedError: it is of another type, or too long.
+    Raises: AgentFailedError: of another type, or too long.
     """
     if not issubclass(type(value), kind):  # An object may lie about its `__class__`.
         raise AgentFailedError(
@@ -142,7 +142,7 @@ def read_answer(slug: str, kind: type[T], value: object) -> T:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentAnswers:
-    """What an agent states of itself: a copy, with the declared types alone."""
+    """Statements of an agent: a copy, with the declared types alone."""
 
     slug: str
     version: str
@@ -151,12 +151,12 @@ class AgentAnswers:
 
 
 def read_agent(modules: Mapping[str, object], slug: str) -> AgentAnswers:
-    """Return what an installed agent states of itself.
+    """Return the statements of an installed agent.
 
-    Input:  the installed agents; the slug of one of them.
-    Raises: AgentFailedError: it raised an exception, or stated something of another type; the
-            message names the property. ConfigError: the folder of the agent was changed. A fault of
-            the host: as it is.
+    Input:  the installed agents; the slug of one.
+    Raises: AgentFailedError: an exception, or a statement of another type; the message names the
+            property. ConfigError: the folder of the agent was changed. A fault of the host:
+            unchanged.
     """
     module = modules[slug]
     return AgentAnswers(  # The manifest comes first: other properties may be read from it.

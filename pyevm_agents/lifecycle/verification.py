@@ -1,7 +1,7 @@
 """Verification: the lifecycle's own checks beside the agent's, and the response of a validator.
 
 An agent's checks can make a run fail, and never make it pass. The lifecycle executes the run's
-block again, and compares receipts, budget, manifest and what the agents stated with the trace.
+block again, and compares receipts, budget, manifest and the agents' statements with the trace.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LIFECYCLE_PREFIX = "lifecycle:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedRun:
-    """What is verified."""
+    """The run to verify."""
 
     dry_run: DryRunRecord
     execution: ExecutionRecord
@@ -44,10 +44,10 @@ class VerifiedRun:
 
 
 class RunValidator(Protocol):
-    """Tells the world whether a run could be executed again."""
+    """Publishes whether a run could be executed again."""
 
     def respond(self, agent_id: int, run_id: str, response: int, evidence: bytes) -> str:
-        """Post a response about an agent's run, from 0 to 100; return a reference to it.
+        """Post a response about an agent's run, from 0 to 100; return a reference to the response.
 
         Posting the same response again does nothing.
         """
@@ -78,7 +78,7 @@ def list_checks(run: VerifiedRun, port: ChainPort) -> tuple[VerificationCheck, .
 
 
 def judge(stated: VerificationResult, own: Sequence[VerificationCheck]) -> VerificationResult:
-    """Return the verification of a run from its agent's and the lifecycle's checks.
+    """Return the verification of a run from the agent's and the lifecycle's checks.
 
     The score is the lower one of the agent's and the share of checks that passed.
     """

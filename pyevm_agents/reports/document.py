@@ -48,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """Rows of cells. The first cell of a row names it."""
+    """Rows of cells. The first cell of a row is the name."""
 
     title: str
     columns: tuple[Column, ...]
@@ -88,7 +88,7 @@ class EntryList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A plot with its description for readers without sight."""
+    """A plot with a description for readers without sight."""
 
     name: str
     """Name of its file, and of its painter: a key of `plots.PLOTS`."""
@@ -100,7 +100,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """One question and its answer."""
+    """One question and the answer."""
 
     name: str
     """Anchor of the chapter."""
@@ -152,7 +152,7 @@ def make_text_cell(text: str) -> Cell:
 
 
 def make_number_cell(value: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
-    """Return a cell of a number with its interval."""
+    """Return a cell of a number with an interval."""
     return Cell(
         text=number_format.format_estimate(value),
         span=number_format.format_span(value),
@@ -162,7 +162,7 @@ def make_number_cell(value: Interval, *, note: str = "", is_marked: bool = False
 
 
 def make_time_cell(seconds: Interval, *, is_marked: bool = False) -> Cell:
-    """Return a cell of a time in seconds with its interval."""
+    """Return a cell of a time in seconds with an interval."""
     return Cell(
         text=number_format.format_estimate(seconds, number_format.format_seconds),
         span=number_format.format_seconds_span(seconds),

@@ -21,7 +21,7 @@ TEMPLATE, STYLE = "report.html.jinja", "report.css"
 
 
 def as_html(document: Document, plots: Mapping[str, str], narrow: Mapping[str, str]) -> str:
-    """Return a document as HTML, with its plots (SVG, by name) inline.
+    """Return a document as HTML, with the plots (SVG, by name) inline.
 
     Input: plots for wide and for narrow windows; a page shows those that fit.
     """

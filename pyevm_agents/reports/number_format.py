@@ -46,7 +46,7 @@ def format_number(value: float, *, digits: int = DIGITS) -> str:
 
 
 def format_estimate(value: Interval, form: Callable[[float], str] = format_number) -> str:
-    """Return a value, or "< 1,750", its upper bound, if it is not distinguishable from zero."""
+    """Return a value, or "< 1,750", the upper bound, if not distinguishable from zero."""
     return f"< {form(value.high)}" if value.is_upper_bound else form(value.middle)
 
 
@@ -65,7 +65,7 @@ def format_seconds(value: float) -> str:
 
 
 def format_seconds_span(interval: Interval) -> str:
-    """Return an interval of a time, in the unit of its middle."""
+    """Return an interval of a time, in the unit of the middle."""
     factor, _ = _choose_time_unit(interval.middle or interval.high)
     return format_span(interval, factor=1 / factor)
 
@@ -109,7 +109,7 @@ def join_names(names: list[str]) -> str:
 
 
 def _choose_time_unit(value: float) -> tuple[float, str]:
-    """Return the unit of a time, in seconds, with its name."""
+    """Return the unit of a time, in seconds, with the name."""
     if math.isfinite(value):
         long = [unit for unit in LONG_UNITS if abs(value) >= LONG_COUNT * unit[0]]
         if long:
@@ -136,7 +136,7 @@ def _format_fixed(value: float, decimals: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A median or an estimate, with its 95 % confidence interval."""
+    """A median or an estimate, with the 95 % confidence interval."""
 
     middle: float
     low: float

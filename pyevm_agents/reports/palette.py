@@ -1,4 +1,4 @@
-"""The colours of a report and its plots, in light and dark, and matplotlib's settings.
+"""The colours of a report and the plots, in light and dark, and matplotlib's settings.
 
 Source: the hues are Okabe and Ito's ("Color Universal Design", 2008), distinguishable with every
     colour vision, slightly deeper on white and slightly lighter on black.

@@ -22,7 +22,7 @@ MOST_LABELS = 12
 
 
 class TradeKind(Enum):
-    """What was done at a point of a chart."""
+    """A trade at a point of a chart."""
 
     BOUGHT = "bought"
     SOLD = "sold"

@@ -1,4 +1,4 @@
-"""Adapt matplotlib's SVG for a page or for a file of its own."""
+"""Adapt matplotlib's SVG for a page or for a separate file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def build_css() -> str:
 def as_inline(name: str, svg: str) -> str:
     """Return a plot for inclusion in a page, with the page's size and colours.
 
-    Its texts are hidden from screen readers, which get the picture's description.
+    The texts are hidden from screen readers, which get the picture's description.
     """
     svg = _strip_head(svg)
     svg = _ROOT.sub(lambda root: _SIZE.sub("", root[0])[:-1] + ' aria-hidden="true">', svg, count=1)
@@ -37,7 +37,7 @@ def as_inline(name: str, svg: str) -> str:
 
 
 def as_file(svg: str) -> str:
-    """Return a plot as a file of its own, in light colours."""
+    """Return a plot as a separate file, in light colours."""
     return '<?xml version="1.0" encoding="utf-8"?>\n' + _strip_head(svg)
 
 

@@ -30,7 +30,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run did. A scenario's own outcome adds what its contracts hold afterwards."""
+    """The outcome of a run. A scenario's own outcome adds the contracts' holdings afterwards."""
 
     transaction_hash: bytes
     block_number: int
@@ -50,13 +50,13 @@ class RunOutcome:
         return self.failure is None
 
     def find_answer(self, tool: str) -> str | None:
-        """Return what a tool answered last; None if it was not used, or reverted."""
+        """Return a tool's last answer; None if the tool was not used, or reverted."""
         used = [step.observation for step in self.steps if step.action == tool]
         return used[-1] if used else None
 
 
 def explain_outcome(sent: ExecutedTransaction) -> str | None:
-    """Return why a transaction reverted or ran out of gas; None if it succeeded."""
+    """Return why a transaction reverted or ran out of gas; None on success."""
     if sent.is_success:
         return None
     if sent.computation.error.burns_gas:
@@ -67,7 +67,7 @@ def explain_outcome(sent: ExecutedTransaction) -> str | None:
 def list_run_differences(
     made: RunOutcome, ideal: RunOutcome, tools: Sequence[str]
 ) -> Iterator[str]:
-    """Yield how a run differs from the ideal in these tools' answers, and in its failure."""
+    """Yield how a run differs from the ideal in these tools' answers, and in the failure."""
     for tool in tools:
         wanted, found = ideal.find_answer(tool), made.find_answer(tool)
         if wanted != found:
@@ -97,7 +97,7 @@ def run_beside_ideal(
     """Run on the model and by a script, from the same state; return both results.
 
     Input:
-        chain: keeps what the model's run did.
+        chain: keeps the effects of the model's run.
         script: the ideal.
         run: sends the transaction.
         is_ideal: whether the script's run is the model's, too.

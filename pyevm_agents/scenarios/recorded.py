@@ -1,7 +1,7 @@
-"""The scenarios of `chain_fixtures/`: each builds a chain with a model and records it.
+"""The scenarios of `chain_fixtures/`: each builds and records a chain with a model.
 
-Contracts are deployed on a separate chain, whose state becomes the genesis of the recorded one: its
-blocks contain the scenario only. All generated text comes from the model.
+Contracts are deployed on a separate chain, whose state becomes the genesis of the recorded one: the
+blocks there contain the scenario only. All generated text comes from the model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MAX_ITERATIONS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A chain to record, with a comment for its reader."""
+    """A chain to record, with a comment for the reader."""
 
     comment: str
     make: Callable[[Chain], Chain]
@@ -75,7 +75,7 @@ def record_scenario(  # noqa: PLR0913 - keyword arguments
     Input:
         name: the scenario's name.
         scenarios: scenarios by name; None for `SCENARIOS`.
-        model, facts: the model and its profile facts.
+        model, facts: the model and the profile facts.
         source: where the generations come from, for the fixture's comment.
         schedule: gas prices; None for the defaults.
         block_gas_limit: gas of a block.
@@ -154,7 +154,7 @@ def _build_out_of_gas(building: Chain) -> Chain:
 
 
 class _GasProbe:
-    """Executes a call with varying gas, to find how many steps it begins."""
+    """Executes a call with varying gas, to find how many steps begin."""
 
     def __init__(self, chain: Chain, call: Call) -> None:
         self._log: list[Exchange] = []

@@ -61,7 +61,7 @@ class ReportedTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioReport:
-    """What a scenario did, for people and for programs."""
+    """The results of a scenario, for people and for programs."""
 
     scenario: str
     title: str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSetting:
-    """What a scenario runs on, and what hears of the runs."""
+    """The chain and the model of a scenario, and the listeners of its runs."""
 
     chain: Chain
     """A new development chain with the model."""

@@ -1,4 +1,4 @@
-"""The wallet demo: an agent executes its owner's instruction in one transaction.
+"""The wallet demo: an agent executes an instruction of the owner in one transaction.
 
 Nothing here prints. Reported balances are read from the chain.
 """
@@ -56,7 +56,7 @@ Balances = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoRun:
-    """One instruction and its results."""
+    """One instruction and the results."""
 
     instruction: str
     transaction_hash: bytes
@@ -80,7 +80,7 @@ class DemoRun:
 
     @property
     def is_not_done(self) -> bool:
-        """Whether the agent answered that it did not do what was asked."""
+        """Whether the agent answered that the task was not done."""
         return self.answer is not None and not is_done(self.answer)
 
     @property
@@ -102,7 +102,7 @@ class DemoRun:
 def require_instruction(instruction: str) -> None:
     """Reject an invalid instruction.
 
-    Raises: ConfigError: it is empty, or not valid UTF-8.
+    Raises: ConfigError: empty, or not valid UTF-8.
     """
     if not instruction.strip():
         raise ConfigError(f"the instruction is empty; give one such as {DEFAULT_INSTRUCTION!r}")
@@ -116,7 +116,7 @@ def require_instruction(instruction: str) -> None:
 
 
 class WalletContracts:
-    """Tokens, a pool and a wallet's agent with its account, deployed and funded."""
+    """Tokens, a pool and a wallet's agent with an account, deployed and funded."""
 
     agent_contract = "WalletAgent"
     """Name of the agent's contract."""
@@ -153,7 +153,7 @@ class WalletContracts:
     def encode_agent(self, base_prompt: str, info: Address) -> bytes:
         """Return the initcode of the agent.
 
-        Input:  info: its fourth tool.
+        Input:  info: the fourth tool.
         """
         return load_artifact("WalletAgent").encode_creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
@@ -205,7 +205,7 @@ class WalletContracts:
         return instruction
 
     def read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a function without a transaction; return its result."""
+        """Call a function without a transaction; return the result."""
         abi = load_artifact(contract)
         return abi.decode_result(
             function, self._owner.read(to, abi.encode_call(function, *arguments))

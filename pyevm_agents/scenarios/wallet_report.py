@@ -132,8 +132,8 @@ def list_differences(
 ) -> tuple[str, ...]:
     """Return how a run differs from the ideal, a sentence each; empty for the ideal.
 
-    The ideal of `DEFAULT_INSTRUCTION` has certain balances. Of another instruction it is a run that
-    is done, and whose transfers agree with the instruction.
+    The ideal of `DEFAULT_INSTRUCTION` has certain balances. Of another instruction the ideal is a
+    run that is done, and whose transfers agree with the instruction.
     """
     found: list[str] = []
     if run.is_not_done:

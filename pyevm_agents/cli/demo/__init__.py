@@ -1,1 +1,1 @@
-"""`pyevm-agents demo`: runs the scenarios and shows how they end."""
+"""`pyevm-agents demo`: runs the scenarios and shows the ends."""

@@ -51,7 +51,7 @@ class DemoLogs:
         append_run_to_file(path, build_log_run(entry), self._describe(agent_slug))
 
     def find_entry(self, agent_slug: str, run_id: str) -> dict[str, Any] | None:
-        """Return a run's entry, read from the file; None if there is none."""
+        """Return a run's entry, read from the file, or None."""
         path = self._folder / agent_slug / LOG_NAME
         log = json.loads(path.read_text()) if path.exists() else {"runs": []}
         return next((each for each in log["runs"] if each["runId"] == run_id), None)

@@ -49,7 +49,7 @@ EACH_STEP = format_line(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoJob:
-    """What a scenario gets from the command line."""
+    """The options of a scenario, from the command line."""
 
     setting: ScenarioSetting
     options: DemoOptions
@@ -123,7 +123,7 @@ def _run_swap(job: DemoJob) -> ScenarioReport:
 
 
 def _open_swap(job: DemoJob, stack: ExitStack) -> SwapDemo:
-    """Deploy everything on a chain of its own, or on a fork, which `stack` closes.
+    """Deploy everything on a separate chain, or on a fork, which `stack` closes.
 
     Raises: ConfigError: an option's value is unfit. RemoteFault: the fork's node does not answer.
     """

@@ -97,21 +97,21 @@ def demo(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Run a scenario of agents on a real model.
 
-    By default an agent of a wallet executes an instruction in one transaction: its steps, the
+    By default an agent of a wallet executes an instruction in one transaction: the steps, the
     balances and the gas are printed. Then an agent runs whose second tool reverts: all balances
     stay unchanged. --list names the other scenarios.
 
-    Each run is compared with the ideal, which a scripted model makes, or with what the scenario
-    expects. --ideal runs that script in place of the model.
+    Each run is compared with the ideal, which a scripted model makes, or with the scenario's
+    expectations. --ideal runs that script in place of the model.
 
-    With --prompt, the run is simulated first: its transfers, the approvals that stay, the balances,
-    and where amounts and accounts differ from the instruction. Then it asks whether to send.
-    Without a terminal a run that differs is not sent, and the exit status is 4; --yes sends it.
+    With --prompt, the run is simulated first: the transfers, the approvals that stay, the balances,
+    and where amounts and accounts differ from the instruction. Then you confirm or decline. Without
+    a terminal a run that differs is not sent, and the exit status is 4; --yes sends the run.
 
-    With wallet and callback, the exit status is 4 if the agent does not do what the instruction
-    asks. With run and council, it is 1 if something comes out otherwise than it should. Otherwise
-    it is 0 even if a transaction reverts or a run differs from the ideal; see `status` and
-    `endedAsIdeal` in the JSON.
+    With wallet and callback, the exit status is 4 if the agent does not do the instruction. With
+    run and council, the status is 1 for an outcome other than expected. Otherwise the status is 0
+    even if a transaction reverts or a run differs from the ideal; see `status` and `endedAsIdeal`
+    in the JSON.
     """
     if lists:
         print_scenarios(as_json=as_json)
@@ -170,7 +170,7 @@ def demo(  # noqa: PLR0913 - one for each option
 
 
 class DemoWatch(SlowStatus):
-    """The output of a scenario: the status, runs as they end, the report and its files."""
+    """The output of a scenario: the status, ended runs, the report and its files."""
 
     def __init__(self, options: DemoOptions, scenario: str, *, as_json: bool) -> None:
         super().__init__()
@@ -226,7 +226,7 @@ class DemoWatch(SlowStatus):
 
 
 def print_scenarios(*, as_json: bool) -> None:
-    """Print the scenarios, and what each shows."""
+    """Print the scenarios, and the subject of each."""
     if as_json:
         form = [{"scenario": name, "shows": each.shows} for name, each in SCENARIOS.items()]
         click.echo(json.dumps(form, indent=2))

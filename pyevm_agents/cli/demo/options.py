@@ -97,7 +97,7 @@ class DemoOptions:
 
 
 def add_demo_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of scenarios to a command, which gets them as `options`."""
+    """Add the options of scenarios to a command, as the parameter `options`."""
     return add_option_group(command, "options", DemoOptions, _OPTIONS)
 
 

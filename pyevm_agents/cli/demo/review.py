@@ -1,4 +1,4 @@
-"""The simulation of an instruction to the wallet demo, before it is sent."""
+"""The simulation of an instruction to the wallet demo, before sending."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class DemoReview:
     watch: StatusLine
 
     def require_yes(self, wallet: WalletDemo, instruction: str, note: str = "") -> WalletReview:
-        """Simulate an instruction, show it, and ask; return the simulation of one to send.
+        """Simulate, show and confirm an instruction; return the simulation of one to send.
 
-        One that reverts moves nothing, so it is sent without a question.
+        One that reverts moves nothing, so no question comes before sending.
 
-        Input:  note: a line for the person who is asked.
-        Raises: SystemExit: it is not to be sent. ConfigError: an invalid instruction.
+        Input:  note: a line for the confirming person.
+        Raises: SystemExit: the instruction is not to be sent. ConfigError: an invalid instruction.
         """
         started = time.monotonic()
         text = wallet.insert_addresses(instruction)
@@ -75,7 +75,7 @@ class DemoReview:
 
 
 def serialize_moves(trial: RunTrial) -> dict[str, Any]:
-    """Return the JSON of what a simulated run moves. The balances are the demo's own."""
+    """Return the JSON of the moves of a simulated run. The balances are the demo's own."""
     form = {} if trial.preview is None else trial.preview.serialize()
     return {name: form[name] for name in ("transfers", "approvals", "differences")}
 

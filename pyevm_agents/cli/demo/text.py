@@ -33,7 +33,7 @@ STYLES = {
 
 
 def print_beginning(model: Mapping[str, str], *, is_scripted: bool) -> None:
-    """Print the model's name and digest, or also that a script runs in its place."""
+    """Print the model's name and digest, or also that a script runs instead."""
     digest = model["digest"].removeprefix("0x")[:16]
     out.print(
         f"[bold]{escape(model['name'])}[/] [dim]sha256 {digest}… in genesis[/]", soft_wrap=True

@@ -1,7 +1,7 @@
 """The scenario `callback`: the wallet's agent by an oracle, on a chain that has the executor, too.
 
-The chain computes the answers to its own requests. After each run, a contract compares them with
-the executor's, so that a replay checks them, and `replay --recompute` runs the model.
+The chain computes the answers to the chain's own requests. After each run, a contract compares the
+answers with the executor's, so that a replay checks them, and `replay --recompute` runs the model.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ WORKER_WEI = 10**18
 class ChainComputer:
     """Computes answers on forks of a chain of this process: an `AnswerComputer`.
 
-    Its requests are in the last block, and its models are the chain's.
+    The requests are in the last block, and the models are the chain's.
     """
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
 
     def compute(self, request: AgentRequest) -> ComputedAnswer:
-        """Return what the executor answers on the state after the last block.
+        """Return the executor's answer on the state after the last block.
 
         Raises: EngineFault: the model failed, or the executor ended without an answer.
         """
@@ -50,7 +50,7 @@ class ChainComputer:
             return executor.execute(fork, request, fork.head)
 
     def close(self) -> None:
-        """Leave the chain open, which is its owner's."""
+        """Leave the chain open, which is the owner's."""
 
 
 def _build_callback(building: Chain) -> Chain:

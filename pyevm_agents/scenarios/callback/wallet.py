@@ -1,6 +1,6 @@
 """The wallet demo by callback: the same wallet on a chain without the executor.
 
-An oracle's contract asks, a worker of this process answers. Nothing here prints.
+An oracle's contract requests, a worker of this process answers. Nothing here prints.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ STEP_SECONDS, RUN_SECONDS = 3_600, 36_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredStep:
-    """A request of the agent and its answer."""
+    """A request of the agent and the answer."""
 
     request: AgentRequest
     computed: ComputedAnswer
@@ -58,7 +58,7 @@ class AnsweredStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackRun:
-    """One instruction and its results."""
+    """One instruction and the results."""
 
     instruction: str
     run_id: int
@@ -82,12 +82,12 @@ class CallbackRun:
 
     @property
     def is_success(self) -> bool:
-        """Whether the agent did what was asked."""
+        """Whether the agent did the task."""
         return self.status == ANSWERED
 
     @property
     def is_not_done(self) -> bool:
-        """Whether the agent answered that it did not."""
+        """Whether the agent answered that the task was not done."""
         return self.status == NOT_DONE
 
     @property
@@ -97,7 +97,7 @@ class CallbackRun:
 
 
 class CallbackWallet(WalletContracts):
-    """The wallet with a `WalletCallbackAgent`, an oracle, and its only worker."""
+    """The wallet with a `WalletCallbackAgent`, an oracle, and the only worker."""
 
     agent_contract = "WalletCallbackAgent"
 
@@ -112,7 +112,7 @@ class CallbackWallet(WalletContracts):
         """Deploy and fund everything.
 
         Input:
-            owner: deploys the wallet's contracts, in the order of `WalletDemo`: so their addresses
+            owner: deploys the wallet's contracts, in the order of `WalletDemo`: so the addresses
                 are those of the other chain.
             worker: the account of `WORKER_KEY`; deploys the oracle.
             computer: computes the answers.
@@ -126,7 +126,7 @@ class CallbackWallet(WalletContracts):
         super().__init__(owner, examples=examples)
 
     def encode_agent(self, base_prompt: str, info: Address) -> bytes:
-        """Return the initcode of the agent. Input: info: its fourth tool."""
+        """Return the initcode of the agent. Input: info: the fourth tool."""
         settings = (self.oracle, CALLBACK_GAS, STEP_SECONDS, RUN_SECONDS)
         return load_artifact(self.agent_contract).encode_creation(
             settings, ALIASES[0], self.pool, base_prompt, info
@@ -175,7 +175,7 @@ class CallbackWallet(WalletContracts):
         return AnsweredStep(request=request, computed=computed, transaction=sent)
 
     def _find_request(self, transaction: SentTransaction) -> AgentRequest | None:
-        """Return the request that a transaction made; None if it made none."""
+        """Return the request that a transaction made; None without one."""
         topic = get_topic("AgentRequested")
         found = (log for log in transaction.logs if log.topics[:1] == (topic,))
         return next(map(decode_request, found), None)

@@ -1,1 +1,1 @@
-"""A council that judges answers, and its participants."""
+"""A council that judges answers, and the participants."""

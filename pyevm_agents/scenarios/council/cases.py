@@ -1,4 +1,4 @@
-"""Questions of the council demo: the steps that answered them, and who got what."""
+"""Questions of the council demo: the answering steps, and the shares of participants."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CouncilStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What a participant of a question put in and got, in wei."""
+    """Wei that a participant of a question put in and got."""
 
     name: str
     put_in: int
@@ -57,18 +57,18 @@ class Share:
 
     @property
     def net(self) -> int:
-        """Return what it gained; negative for a loss."""
+        """Return the gain; negative for a loss."""
         return self.got - self.put_in
 
     @property
     def loss(self) -> int:
-        """Return what it lost of its bond."""
+        """Return the lost part of the bond."""
         return max(0, -self.net)
 
 
 @dataclass(slots=True, kw_only=True)
 class CouncilCase:
-    """A question, and what came of it."""
+    """A question, and the outcome."""
 
     number: int
     question: str
@@ -105,7 +105,7 @@ class CouncilCase:
         return sum(self.credited.values())
 
     def list_shares(self) -> list[Share]:
-        """Return what each participant put in and got."""
+        """Return the share of each participant."""
         return [
             Share(
                 name=name,
@@ -117,7 +117,7 @@ class CouncilCase:
         ]
 
     def find_share(self, name: str) -> Share:
-        """Return what a participant put in and got."""
+        """Return the share of a participant."""
         return next(each for each in self.list_shares() if each.name == name)
 
 

@@ -2,8 +2,8 @@
 
 Five agents answer each question. Votes decide the first. A judge without records decides the
 second for the liar, whose answer came first; that is disputed, and a judge with records overturns
-it.
-What a model says is the model's; `expectations` tells what was expected of it and came true.
+that answer. A model's output is the model's; `expectations` has the expected outcomes, and those
+that came true.
 
 Nothing here prints. Amounts are read from the chain.
 """
@@ -66,10 +66,10 @@ PRESENT = "the development account"
 
 
 class CouncilDemo:
-    """A council, and the two questions that it answers."""
+    """A council, and the two answered questions."""
 
     def __init__(self, world: CouncilWorld) -> None:
-        """Use what is deployed; see `deploy`."""
+        """Use deployed contracts; see `deploy`."""
         self.world = world
         self.scores_before = {name: world.read_score(name) for name in world.ids}
         """In hundredths, by name."""
@@ -88,7 +88,7 @@ class CouncilDemo:
 
         Input:
             chain: has one language model, and a funded development account.
-            report: is told what is being done.
+            report: gets a text at each step.
 
         Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """
@@ -101,7 +101,7 @@ class CouncilDemo:
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
-        """What should come true, and whether it did."""
+        """Expectations, and whether each came true."""
         return tuple(list_expectations(self))
 
     def run_all(self) -> Iterator[CouncilStep]:
@@ -232,7 +232,7 @@ class CouncilDemo:
         )  # fmt: skip
 
     def _draw_and_judge(self, case: CouncilCase, name: str, prefix: str) -> Iterator[CouncilStep]:
-        """Draw the judge with the header of the block that was fixed, and let it judge."""
+        """Draw the judge with the header of the block that was fixed, and let that judge decide."""
         number = int(self.world.read("oracle", "seedBlockOf", case.number))
         while self.chain.head.block_number < number:
             self.chain.mine()
@@ -248,7 +248,7 @@ class CouncilDemo:
         yield step
 
     def _ask_again(self, judge: str, request_id: int) -> str:
-        """Ask a judge's model again, without what was generated before; return what it says."""
+        """Run a judge's model again, without earlier generations; return the output."""
         data = encode_run(self.world.read(judge, "promptOf", request_id))
         models = {
             name: model.model if isinstance(model, CachingModel) else model
@@ -274,7 +274,7 @@ class CouncilDemo:
                 )  # fmt: skip
 
     def _withdraw_all(self) -> Iterator[CouncilStep]:
-        """Pay out what each participant may withdraw."""
+        """Pay out each participant's claims."""
         case = self.cases[-1]
         names = dict.fromkeys(name for each in self.cases for name in each.put_in)
         for name in names:
@@ -300,7 +300,7 @@ class CouncilDemo:
         return case
 
     def _close_case(self, case: CouncilCase) -> None:
-        """Read the answer, and what became of everybody."""
+        """Read the answer, and the outcome of each participant."""
         world = self.world
         answer, is_final = world.read("oracle", "getResolution", case.number)
         case.answer = bytes(answer) if is_final else b""
@@ -340,7 +340,7 @@ class CouncilDemo:
     ) -> CouncilStep:
         """Send a transaction as a step.
 
-        Raises: FixtureError: it reverted, and others need it.
+        Raises: FixtureError: a revert of a transaction that others need.
         """
         account = who if sender is None else sender
         sent = self.world.send(

@@ -1,4 +1,4 @@
-"""The report of the council demo: two questions, who got what, and expectations."""
+"""The report of the council demo: two questions, shares, and expectations."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _iter_entries(step: CouncilStep) -> Iterator[Entry]:
 
 
 def _list_verdicts(case: CouncilCase) -> EntryList:
-    """Return who decided, and what judges' models said."""
+    """Return the deciding participants, and the outputs of judges' models."""
     decided = [
         Entry(
             label=name,

@@ -1,4 +1,4 @@
-"""What the council demo should show."""
+"""Expectations of the council demo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What should come true, and what was found."""
+    """An expected value, and the found one."""
 
     text: str
     is_met: bool
@@ -42,7 +42,7 @@ class Expectation:
 
 
 def list_expectations(demo: EndedCouncil) -> Iterator[Expectation]:
-    """Yield what the demo should show, and whether it does."""
+    """Yield the expectations of the demo, and whether each came true."""
     first, second = demo.cases
 
     def tell(text: str, is_met: bool, found: object) -> Expectation:  # noqa: FBT001 - a condition

@@ -1,4 +1,4 @@
-"""A council on any chain: its oracle, agents with identities, judges, and what they read.
+"""A council on any chain: oracle, agents with identities, judges, and records.
 
 The contracts are those of `contracts/council/` and `contracts/examples/council/`. Ada, Ben and Cleo
 answer by the model, from records of a knowledge base. Dora lies, and Emil never reveals. Frida and
@@ -114,7 +114,7 @@ def find_person(name: str, chain: Chain) -> LocalAccount:
 class CouncilWorld(WorldContracts):
     """The contracts on a chain, deployed by the development account, which owns the agents.
 
-    They are `reputation`, `oracle`, `base`, the tools by name, `identities`, `feedback`, and the
+    These are `reputation`, `oracle`, `base`, the tools by name, `identities`, `feedback`, and the
     agents of `ON_CHAIN`.
     """
 
@@ -133,7 +133,7 @@ class CouncilWorld(WorldContracts):
 
     @classmethod
     def build(cls, chain: Chain, *, report: Callable[[str], None] = lambda _: None) -> Self:
-        """Deploy everything on a chain like another one; its state is the world's genesis.
+        """Deploy everything on a chain like another one; the state is the world's genesis.
 
         Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """
@@ -158,7 +158,7 @@ class CouncilWorld(WorldContracts):
     # -- people -- #
 
     def find_address(self, name: str) -> Address:
-        """Return the address of a contract, or of somebody, by name."""
+        """Return the address of a contract, or of a participant, by name."""
         if name in self.contracts:
             return self.contracts[name].address
         return find_person(name, self.chain).address
@@ -175,7 +175,7 @@ class CouncilWorld(WorldContracts):
         *arguments: object,
         value_wei: int = 0,
     ) -> ExecutedTransaction:
-        """Call a contract as somebody; None is the development account."""
+        """Call a contract as a participant; None is the development account."""
         account = self.account if sender is None else find_person(sender, self.chain)
         contract = self.contracts[name]
         call = contract.artifact.encode_call(function, *arguments)
@@ -190,7 +190,7 @@ class CouncilWorld(WorldContracts):
         return int(self.chain.state().get_balance(address))
 
     def wait_until(self, timestamp_seconds: int) -> None:
-        """Mine an empty block of that time, unless it is over."""
+        """Mine an empty block of that time, unless the time is over."""
         if timestamp_seconds > self.chain.head.timestamp:
             self.chain.mine(timestamp_seconds=timestamp_seconds)
 
@@ -235,7 +235,7 @@ class CouncilWorld(WorldContracts):
         )
 
     def _register(self, name: str, number: int) -> None:
-        """Give an agent an identity, which it owns, and the curator's feedback."""
+        """Give an agent an identity of its own, and the curator's feedback."""
         self.ids[name] = number
         if name in ON_CHAIN:
             self.execute("identities", "register")

@@ -1,1 +1,1 @@
-"""A lending pool with its DAO and agents."""
+"""A lending pool with a DAO and agents."""

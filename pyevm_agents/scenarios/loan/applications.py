@@ -22,7 +22,7 @@ KINDS = ("approve", "deny", "hostile")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What applicants are evaluated by."""
+    """Criteria for evaluating applicants."""
 
     text: str
     checks: tuple[str, ...]

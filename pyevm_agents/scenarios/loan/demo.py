@@ -1,9 +1,8 @@
 """The loan demo: applications that an agent decides, and a vote on the criteria.
 
 Each run is compared with the ideal one, which a scripted model makes from the same state: the
-criteria are read, the credit score agent makes the checks that they name and no others, and the
-decision is what the score says. What the tools answer, and who has what in the end, comes from the
-contracts in both.
+criteria are read, the credit score agent makes the named checks and no others, and the decision
+follows the score. The tools' answers, and the balances in the end, come from the contracts in both.
 
 Nothing here prints. Balances are read from the chain.
 """
@@ -66,16 +65,16 @@ DESCRIPTION = "Know more of applicants"
 
 
 class IdealScript:
-    """A script that makes the checks of the criteria, and decides as the score says.
+    """A script that makes the checks of the criteria, and decides by the score.
 
-    It reads the prompt and has no state, so that a run's blocks can be executed again.
+    The script reads the prompt and has no state, so that a run's blocks can be executed again.
     """
 
     def __init__(self, request: str, checks: Sequence[str]) -> None:
         """Write the steps of a run.
 
         Input:
-            request: of `LoanAgent.requestFor`; its quotation is the application's text.
+            request: of `LoanAgent.requestFor`; the quotation is the application's text.
             checks: those of the criteria, by name.
         """
         start, text, _ = request.split('"')
@@ -104,10 +103,10 @@ def list_ideal_vote(topic: int) -> list[Step]:
 
 
 class LoanDemo:
-    """A lending pool with its DAO, agents, and applicants with a history."""
+    """A lending pool with a DAO, agents, and applicants with a history."""
 
     def __init__(self, world: LoanWorld, *, is_ideal: bool = False) -> None:
-        """Use what is deployed; see `deploy`."""
+        """Use deployed contracts; see `deploy`."""
         self.world = world
         self.is_ideal = is_ideal
         self.criteria = read_applications().criteria[BEFORE]
@@ -126,7 +125,7 @@ class LoanDemo:
         Input:
             chain: has one language model, and a funded development account.
             is_ideal: whether the scripted ideal runs in place of the model.
-            report: is told what is being done.
+            report: gets a text at each step.
 
         Raises: FixtureError: a loan of the history reverted, such as for want of gas.
         """
@@ -174,7 +173,7 @@ class LoanDemo:
         )  # fmt: skip
 
     def vote(self, criteria: Criteria, description: str, number: int = 1) -> LoanRun:
-        """Propose criteria, let the agent vote with its delegated votes, and execute the proposal.
+        """Propose criteria, let the agent vote with the delegated votes, and execute the proposal.
 
         Without a majority the criteria stay.
 
@@ -262,7 +261,7 @@ class _Steps:
 
 
 def _decode(sent: ExecutedTransaction, contract: str, function: str) -> tuple[object, ...] | None:
-    """Return the results of a call; None if it reverted."""
+    """Return the results of a call; None for a revert."""
     if not sent.is_success:
         return None
     return tuple(load_artifact(contract).decode_result(function, sent.computation.output))

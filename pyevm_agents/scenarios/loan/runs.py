@@ -1,4 +1,4 @@
-"""Runs of the loan demo: what the agents did, and how that differs from the ideal."""
+"""Runs of the loan demo: the agents' acts, and differences from the ideal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMPARED_TOOLS = (READ, *CHECK_TOOLS.values(), CREDIT, DECIDE, READ_PROPOSAL, *B
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoanOutcome(RunOutcome):
-    """What a run did, and what the applicant has."""
+    """The outcome of a run, and the applicant's balance."""
 
     is_approved: bool
     """Whether a loan was paid out, or a vote was cast."""
@@ -65,7 +65,7 @@ class LoanRun:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """How the run differs from the ideal, a sentence each; none if it ended as the ideal."""
+        """How the run differs from the ideal, a sentence each; none for the ideal's end."""
         return tuple(list_differences(self.outcome, self.ideal))
 
     @property
@@ -84,7 +84,7 @@ class LoanRun:
 
 
 def list_differences(made: LoanOutcome, ideal: LoanOutcome) -> Iterator[str]:
-    """Yield how a run differs from the ideal: in tools' answers, its failure and the balance.
+    """Yield how a run differs from the ideal: in tools' answers, the failure and the balance.
 
     A check that the criteria do not name is a difference too.
     """

@@ -1,4 +1,4 @@
-"""A lending pool on any chain: its DAO, score book, agents, and borrowers with a history.
+"""A lending pool on any chain: DAO, score book, agents, and borrowers with a history.
 
 The contracts are those of `contracts/examples/loan/`. A vote of the DAO takes six days.
 """
@@ -98,7 +98,7 @@ class LoanTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applicant:
-    """Somebody who applies for loans."""
+    """An account that applies for loans."""
 
     name: str
     savings_tokens: int
@@ -147,16 +147,16 @@ def find_account(name: str, chain: Chain) -> LocalAccount:
 class LoanWorld(WorldContracts):
     """The contracts on a chain, deployed by the first lender.
 
-    They are the tokens by symbol, `votes`, `timelock`, `governor`, `policy`, `pool`, `book`, the
-    tools `reader`, `decider` and those of the checks by name, the agents `credit` and `agent`,
-    and `proposal_text` with `voter`. The timelock owns policy, pool and book.
+    These are the tokens by symbol, `votes`, `timelock`, `governor`, `policy`, `pool`, `book`, the
+    tools `reader`, `decider` and those of the checks by name, the agents `credit` and `agent`, and
+    `proposal_text` with `voter`. The timelock owns policy, pool and book.
     """
 
     def __init__(self, owner: LocalAccount, criteria: Criteria) -> None:
         """Deploy everything.
 
         Input:
-            owner: the first lender, who holds all votes.
+            owner: the first lender, with all votes.
             criteria: the policy's first ones.
         """
         super().__init__(owner)
@@ -194,7 +194,7 @@ class LoanWorld(WorldContracts):
     def repay(self, name: str) -> None:
         """Repay an applicant's oldest open loan, with money of the owner for the interest.
 
-        Raises: RevertedError: it reverted.
+        Raises: RevertedError: a revert.
         """
         address = find_account(name, self.account.chain).address
         loan = self.read("pool", "openLoansOf", address)[0]
@@ -245,7 +245,7 @@ class LoanWorld(WorldContracts):
     def execute_proposal(self, proposal: tuple[object, ...]) -> None:
         """Queue a proposal, wait for the timelock, and execute it.
 
-        Raises: RevertedError: it has not succeeded.
+        Raises: RevertedError: a proposal without success.
         """
         decided = _hash_description(proposal)
         self.execute("governor", "queue", *decided)

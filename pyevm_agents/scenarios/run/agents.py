@@ -32,7 +32,7 @@ PAY_DESCRIPTION = "Pay {{{}}}"
 
 
 class Bookkeeper(BaseAgentModule):
-    """Plans two steps for each supplier that a goal names: read the bill, then pay what it says."""
+    """Plans two steps for each supplier that a goal names: read the bill, then pay the amount."""
 
     def __init__(
         self, manifest: AgentManifest, suppliers: Sequence[str], *, clerk: str, payer: str
@@ -73,13 +73,13 @@ class Bookkeeper(BaseAgentModule):
 
 
 class ToolAnswerAgent(OnchainAgent):
-    """A deployed agent whose answer is what its last tool returned.
+    """A deployed agent whose answer is the result of the last tool.
 
     In a step's description, `{ID}` is the result of an earlier step.
     """
 
     def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
-        """Ask the agent; return what its last tool answered.
+        """Run the agent; return the last tool's answer.
 
         Raises: OnchainRunError: the run failed or used no tool, or the description names a step
                 without a result.

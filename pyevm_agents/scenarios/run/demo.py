@@ -2,7 +2,7 @@
 
 The bills of two suppliers are read by one agent and paid by another, in one block, from a treasury.
 Then a run exceeds its budget, one would pay more than the treasury's cap, and one has an agent that
-is not trusted. Each is stopped in its phase. What they spent is read from the chain.
+is not trusted. Each is stopped in a certain phase. The spent amounts are read from the chain.
 
 Nothing here prints.
 """
@@ -84,7 +84,7 @@ DESCRIPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoTask:
-    """A task of the demo, and how its run should end."""
+    """A task of the demo, and the expected end of the run."""
 
     task_id: str
     title: str
@@ -154,7 +154,7 @@ class DemoOutcome:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """How the run differs from what the demo expects, a sentence each."""
+        """Differences of the run from the demo's expectations, a sentence each."""
         return tuple(self._iter_differences())
 
     def _iter_differences(self) -> Iterator[str]:
@@ -192,7 +192,7 @@ class DemoOutcome:
 
 
 class RunDemo:
-    """The world, a host of runs on it, and the tasks."""
+    """The world, a host of runs there, and the tasks."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class RunDemo:
             store: of the runs.
             now: returns Unix seconds.
             recorder: keeps the agents' logs; None for no logs.
-            listener: is told of phases.
+            listener: gets the phases.
         """
         self.world = world
         ports = [
@@ -261,9 +261,9 @@ class RunDemo:
     def run(
         self, task: DemoTask, *, confirming: Callable[[Confirmation], None] = lambda _: None
     ) -> DemoOutcome:
-        """Run a task: the operator confirms its dry run.
+        """Run a task: the operator confirms the dry run.
 
-        Input: the task; what is told the operator's confirmation.
+        Input: the task; a callback for the operator's confirmation.
         Raises: EngineFault: the model failed.
         """
         before = self.world.read_state()

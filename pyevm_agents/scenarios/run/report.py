@@ -39,7 +39,7 @@ SUMMARY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunForms:
-    """A run of the demo with its forms in JSON."""
+    """A run of the demo with the forms in JSON."""
 
     outcome: DemoOutcome
     form: Mapping[str, Any]
@@ -53,7 +53,7 @@ class RunForms:
 
 
 def follow_ideal(request: GenerationRequest) -> Step:
-    """Return the step of a model that reads a bill, or pays what the question says."""
+    """Return the step of a model that reads a bill, or pays the question's amount."""
     prompt = parse_prompt(request)
     if prompt.step > 1:
         return answer("Done.")
@@ -64,7 +64,7 @@ def follow_ideal(request: GenerationRequest) -> Step:
 
 
 def list_run_entries(forms: RunForms, number: int, operator: bytes) -> EntryList:
-    """Return the phases of a run, and what the chain and the log have of the run."""
+    """Return the phases of a run, and the run's entries on the chain and in the log."""
     task = forms.outcome.task
     return EntryList(
         title=f"{number}  {task.title}: {task.goal}",
@@ -189,7 +189,7 @@ def _describe_log(entry: Mapping[str, Any] | None) -> str:
 
 
 def _iter_changes(outcome: DemoOutcome) -> Iterator[str]:
-    """Yield what changed between the two readings of the chain."""
+    """Yield the changes between the two readings of the chain."""
     before, after = outcome.before, outcome.after
     for name, old in before.tokens.items():
         if (new := after.tokens[name]) != old:

@@ -1,4 +1,4 @@
-"""A treasury with a book of bills, the agents that read and pay them, and ERC-8004's registries.
+"""A treasury with a book of bills, agents that read and pay bills, and ERC-8004's registries.
 
 The contracts are those of `contracts/examples/bills/` and `contracts/runs/`.
 """
@@ -66,7 +66,7 @@ MAX_ITERATIONS = 3
 
 
 def derive_key(name: str) -> PrivateKey:
-    """Return the key of somebody of this world; the same name has the same key."""
+    """Return the key of a party of this world; the same name has the same key."""
     return PrivateKey(keccak(text=f"run demo, {name}"))
 
 
@@ -80,7 +80,7 @@ RUNNER_KEY, VALIDATOR_KEY, CLIENT_KEY = map(derive_key, ("runner", "validator", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainState:
-    """What a run could spend, as the chain has it."""
+    """Amounts that a run could spend, on the chain."""
 
     block_number: int
     tokens: Mapping[str, int]
@@ -91,9 +91,9 @@ class ChainState:
 
 
 class RunWorld(WorldContracts):
-    """The contracts on a chain, deployed by the operator, who owns them.
+    """The contracts on a chain, deployed and owned by the operator.
 
-    They are `USDC`, `treasury`, `book`, the tools `read_bill` and `pay_bill`, and the deployed
+    These are `USDC`, `treasury`, `book`, the tools `read_bill` and `pay_bill`, and the deployed
     agents by slug.
     """
 
@@ -109,7 +109,7 @@ class RunWorld(WorldContracts):
 
     @classmethod
     def build(cls, chain: Chain) -> Self:
-        """Deploy everything on a chain like another one; its state is the world's genesis.
+        """Deploy everything on a chain like another one; the state is the world's genesis.
 
         Raises: RevertedError: a contract can't be deployed, such as for want of gas.
         """

@@ -1,7 +1,7 @@
 """An agent for a `SwapMarket`: an account, the tools of `tools deploy`, and a closed function.
 
-What its tools derive is what the analysis derives by default: the recipient, the deadline, the
-least output, the path, and approvals.
+The tools derive the same values as the analysis by default: the recipient, the deadline, the least
+output, the path, and approvals.
 """
 
 from __future__ import annotations
@@ -104,11 +104,11 @@ def deploy_swap_agent(
     *,
     report: Callable[[str], None] = lambda _: None,
 ) -> SwapAgent:
-    """Deploy an account with funds, its tools and its agent.
+    """Deploy an account with funds, the tools and the agent.
 
     Input:
-        fund: sends the account what it can spend.
-        report: is told what is being done.
+        fund: sends the account the assets to spend.
+        report: gets a text at each step.
 
     Raises: RevertedError: the chain refuses a contract. ConfigError: the router has not the
             functions.
@@ -138,7 +138,7 @@ def plan_swap_agent(
     *,
     report: Callable[[str], None] = lambda _: None,
 ) -> AgentPlan:
-    """Inspect the token, the router and the switch for an account; return its tools and prompt."""
+    """Inspect the token, the router and the switch for an account; return tools and prompt."""
     found = inspect_contracts(
         chain,
         [
@@ -166,9 +166,9 @@ def plan_swap_agent(
 
 
 def find_refusal(agent: SwapAgent) -> str:
-    """Return why the account cannot turn the switch, as the agent's base prompt says it.
+    """Return why the account cannot turn the switch, from the agent's base prompt.
 
-    Raises: ValueError: the prompt does not say it.
+    Raises: ValueError: no reason in the prompt.
     """
     lines = [] if agent.plan is None else agent.plan.base_prompt.splitlines()
     for line in lines:
@@ -205,7 +205,7 @@ def extract_calls(
 ) -> tuple[ExpectedCall, ...]:
     """Return the calls of tools' own functions, and approvals, that tools and account made.
 
-    Calls that were reverted do not count, nor do reads that a tool makes for its own purposes.
+    Calls that were reverted do not count, nor do reads that a tool makes for other purposes.
     """
     names = market.names
     if computation.is_error:

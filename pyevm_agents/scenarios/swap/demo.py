@@ -53,7 +53,7 @@ Balances = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapRun:
-    """One request and its results."""
+    """One request and the results."""
 
     name: str
     """Of `REQUESTS`."""
@@ -90,10 +90,10 @@ class SwapRun:
 
 
 class SwapDemo:
-    """A router, a token, a switch, and an agent that acts on them."""
+    """A router, a token, a switch, and an agent that acts there."""
 
     def __init__(self, sender: LocalAccount, market: SwapMarket, agent: SwapAgent) -> None:
-        """Use what is deployed; see `deploy` and `deploy_on_fork`."""
+        """Use deployed contracts; see `deploy` and `deploy_on_fork`."""
         self._sender = sender
         self.market = market
         self.agent = agent
@@ -102,7 +102,7 @@ class SwapDemo:
     def deploy(cls, chain: Chain, *, report: Callable[[str], None] = lambda _: None) -> Self:
         """Deploy everything on a chain whose development account has native currency.
 
-        Input:  report: is told what is being done.
+        Input:  report: gets a text at each step.
         """
         sender = LocalAccount(chain)
         symbol = get_chain_metadata(chain.config.chain_id).native_symbol
@@ -123,8 +123,8 @@ class SwapDemo:
         """Deploy an agent for a router and a token of a fork.
 
         Input:
-            chain: its development account has native currency.
-            report: is told what is being done.
+            chain: with native currency in the development account.
+            report: gets a text at each step.
 
         Raises: ConfigError: as `open_market` and `fund_from_pool`. RemoteFault: the remote chain
                 does not answer.
@@ -173,7 +173,7 @@ class SwapDemo:
         self._sender.chain = chain
 
     def read_balances(self) -> Balances:
-        """Return what the account has."""
+        """Return the account's balances."""
         account, market = self.agent.account, self.market
         native = self.chain.state().get_balance(account)
         balances = {

@@ -1,6 +1,6 @@
 """A router, a token and a switch: the contracts that the requests of `swap_requests` are about.
 
-They are those of a `SwapWorld`, or on a fork those of a live chain and a switch of our own.
+These are those of a `SwapWorld`, or on a fork those of a live chain and a switch of our own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MOST_PAID_WEI = DEVELOPMENT_BALANCE_WEI // 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapMarket:
-    """The contracts of the requests, and what users call the currencies."""
+    """The contracts of the requests, and users' names for the currencies."""
 
     owner: SendingAccount
     """Owns the switch, reads the contracts, and funds accounts."""
@@ -69,7 +69,7 @@ class SwapMarket:
 
     @property
     def token_symbol(self) -> str:
-        """What users call the token, which is also the name of its contract."""
+        """Users' name for the token, which is also the name of the contract."""
         return self.token.name
 
     @property
@@ -98,16 +98,16 @@ class SwapMarket:
         return [self.token.address, self.wrapped]
 
     def read(self, contract: WorldContract, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a function without a transaction; return its result.
+        """Call a function without a transaction; return the result.
 
-        Raises: RevertedError: it reverted.
+        Raises: RevertedError: a revert.
         """
         artifact = contract.artifact
         output = self.owner.read(contract.address, artifact.encode_call(function, *arguments))
         return artifact.decode_result(function, output)
 
     def quote(self, amount_in: int, path: list[Address]) -> int:
-        """Return what a swap along a path of tokens would give, in base units."""
+        """Return the yield of a swap along a path of tokens, in base units."""
         return int(self.read(self.router, "getAmountsOut", amount_in, path)[-1])
 
     def read_balance(self, account: Address) -> int:
@@ -197,7 +197,7 @@ def fund_from_pool(market: SwapMarket, account: Address) -> None:
 
 
 def _find_cost(market: SwapMarket, amount: int) -> int | None:
-    """Return the wei that an amount costs; None if the pool does not sell it."""
+    """Return the wei that an amount costs; None if the pool does not sell that much."""
     try:
         cost = int(market.read(market.router, "getAmountsIn", amount, market.buying_path)[0])
     except RevertedError:

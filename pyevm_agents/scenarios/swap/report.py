@@ -1,4 +1,4 @@
-"""The report of the swap demo: five requests beside the calls that they ask for."""
+"""The report of the swap demo: five requests beside the expected calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five requests to an agent that swaps, and the calls that each asks for.
+"""Five requests to an agent that swaps, and the expected calls of each.
 
 A run is the ideal if the account's calls are the expected ones, byte for byte and in order, and if
 a request for a function that the account cannot call makes none and is answered with the reason.
@@ -58,7 +58,7 @@ BASIS_POINTS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedCall:
-    """A call that a request asks for, or one that an agent made."""
+    """A call that a request expects, or one that an agent made."""
 
     contract: str
     """Its name in the market."""
@@ -69,7 +69,7 @@ class ExpectedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """What an agent's tools derive: it is no choice of the model."""
+    """Values that an agent's tools derive, no choice of the model."""
 
     slippage_bps: int
     """What a swap may give less than a simulation, in basis points."""
@@ -87,7 +87,7 @@ def build_instruction(name: str, market: SwapMarket) -> str:
 def list_expected_calls(
     market: SwapMarket, account: Address, name: str, limits: CallLimits
 ) -> tuple[ExpectedCall, ...]:
-    """Return the calls that a request asks for on the present state, in order.
+    """Return the expected calls of a request on the present state, in order.
 
     There are none for `admin`.
     """
@@ -129,7 +129,7 @@ def is_ideal(
 ) -> bool:
     """Return whether a run made the expected calls, or rightly none with a reason.
 
-    Input:  answer: also of a run that was undone since it is not done; None if it failed otherwise.
+    Input:  answer: also of a run that was undone as not done; None for another failure.
     """
     if answer is None or tuple(calls) != tuple(expected):
         return False
@@ -144,9 +144,9 @@ def list_differences(
     calls: Sequence[ExpectedCall],
     answer: str | None,
 ) -> tuple[str, ...]:
-    """Return how a run differs from the ideal, a sentence each; none if it is the ideal.
+    """Return how a run differs from the ideal, a sentence each; none for the ideal.
 
-    Input:  answer: also of a run that was undone since it is not done; None if it failed otherwise.
+    Input:  answer: also of a run that was undone as not done; None for another failure.
     """
     names = {**market.names, account: ACCOUNT_HANDLE}
     lines = []
@@ -168,7 +168,7 @@ def list_differences(
 def describe_call(market: SwapMarket, names: Mapping[Address, str], call: ExpectedCall) -> str:
     """Return a call as text, such as `USDT.balanceOf(account=ACCOUNT)`.
 
-    Input:  names: of addresses; other addresses are shown as they are.
+    Input:  names: of addresses; other addresses are shown unchanged.
     """
     text = f"{call.contract}.{_describe_data(market, names, call)}"
     if not call.value_wei:

@@ -1,6 +1,6 @@
 """Uniswap V2 with tokens, pools and an owned switch, on any chain.
 
-The contracts of Uniswap are those of its npm packages, unmodified: `uniswap_v2/`.
+The contracts of Uniswap are those of the npm packages, unmodified: `uniswap_v2/`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ONE_NATIVE = 10**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldToken:
-    """A token of the world, and its amounts in whole tokens."""
+    """A token of the world, and the amounts in whole tokens."""
 
     symbol: str
     name: str
@@ -55,7 +55,7 @@ class WorldToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldPool:
-    """A pool of two tokens, and its liquidity in whole tokens."""
+    """A pool of two tokens, and the liquidity in whole tokens."""
 
     symbols: tuple[str, str]
     amounts: tuple[int, int]
@@ -140,7 +140,7 @@ class WorldContracts:
         self.owner.transact(self.address(name), data, value_wei=value_wei)
 
     def read(self, name: str, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Call a function without a transaction; return its result."""
+        """Call a function without a transaction; return the result."""
         contract = self.contracts[name]
         output = self.owner.read(
             contract.address, contract.artifact.encode_call(function, *arguments)
@@ -149,18 +149,18 @@ class WorldContracts:
 
 
 class SwapWorld(WorldContracts):
-    """The contracts on a chain, deployed by their owner.
+    """The contracts on a chain, deployed by the owner.
 
-    They are the tokens by symbol, `factory`, `router`, `switch`, and pools such as `USDT-WETH`.
+    These are the tokens by symbol, `factory`, `router`, `switch`, and pools such as `USDT-WETH`.
     """
 
     def __init__(self, owner: SendingAccount, *, native_symbol: str) -> None:
         """Deploy the contracts and add liquidity.
 
         Input:
-            owner: owns the tokens and the switch. It needs 150 units of the native currency, and
-                more for gas.
-            native_symbol: what users call the native currency of the chain, such as `BNB`.
+            owner: owns the tokens and the switch. Needs 150 units of the native currency, and more
+                for gas.
+            native_symbol: users' name for the native currency of the chain, such as `BNB`.
         """
         super().__init__(owner)
         self.native_symbol = native_symbol
@@ -193,7 +193,7 @@ class SwapWorld(WorldContracts):
 
     @property
     def switch(self) -> Address:
-        """Address of the switch with `adminFunction()`, which its owner alone may call."""
+        """Address of the switch with `adminFunction()`, which the owner alone may call."""
         return self.address("switch")
 
     def fund(self, account: Address) -> None:
@@ -206,7 +206,7 @@ class SwapWorld(WorldContracts):
         self.owner.transact(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
 
     def quote(self, amount_in: int, *symbols: str) -> int:
-        """Return what a swap along a path of tokens would give, in base units."""
+        """Return the yield of a swap along a path of tokens, in base units."""
         path = [self.address(symbol) for symbol in symbols]
         return int(self.read("router", "getAmountsOut", amount_in, path)[-1])
 

@@ -1,8 +1,8 @@
 """The trading demo: a decision on each post of a stream, in one transaction each.
 
 Each run is compared with the ideal one, which a scripted model makes from the same state: the
-needed tools once and in order, with the post and the nested request copied exactly. What the tools
-answer, and what the desk holds in the end, comes from the contracts in both.
+needed tools once and in order, with the post and the nested request copied exactly. The tools'
+answers, and the desk's holdings in the end, come from the contracts in both.
 
 Nothing here prints. Reported holdings are read from the chain.
 """
@@ -58,7 +58,7 @@ ANSWER = "Done."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradingOutcome(RunOutcome):
-    """What a run did, and what the desk has."""
+    """The outcome of a run, and the desk's holdings."""
 
     holdings: Mapping[str, int]
     """What the desk has afterwards, in base units by symbol."""
@@ -86,7 +86,7 @@ class TradingRun:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """How the run differs from the ideal, a sentence each; none if it ended as the ideal."""
+        """How the run differs from the ideal, a sentence each; none for the ideal's end."""
         return tuple(list_differences(self.outcome, self.ideal))
 
     @property
@@ -96,7 +96,7 @@ class TradingRun:
 
 
 def list_differences(made: TradingOutcome, ideal: TradingOutcome) -> Iterator[str]:
-    """Yield how a run differs from the ideal: in tools' answers, its failure and the holdings.
+    """Yield how a run differs from the ideal: in tools' answers, the failure and the holdings.
 
     Tools that change nothing may be used besides.
     """
@@ -107,10 +107,10 @@ def list_differences(made: TradingOutcome, ideal: TradingOutcome) -> Iterator[st
 
 
 def list_ideal_steps(request: str) -> list[Step]:
-    """Return what a model writes for a request that does each thing once, in order.
+    """Return the output of a model that does each thing of a request once, in order.
 
-    Input:  request: of `TradingAgent.requestFor`; its quotations are the post and what the
-            optimizer is asked.
+    Input:  request: of `TradingAgent.requestFor`; the quotations are the post and the optimizer's
+        request.
     """
     _, post, _, nested, _ = request.split('"')
     return [
@@ -125,10 +125,10 @@ def list_ideal_steps(request: str) -> list[Step]:
 
 
 class TradingDemo:
-    """A trading desk, its agent, and a stream of posts."""
+    """A trading desk, an agent, and a stream of posts."""
 
     def __init__(self, world: TradingWorld, *, is_ideal: bool = False) -> None:
-        """Use what is deployed; see `deploy`."""
+        """Use deployed contracts; see `deploy`."""
         self.world = world
         self.is_ideal = is_ideal
         self._sender = world.account
@@ -146,7 +146,7 @@ class TradingDemo:
         Input:
             chain: has one language model, and a funded development account.
             is_ideal: whether the scripted ideal runs in place of the model.
-            report: is told what is being done.
+            report: gets a text at each step.
         """
         report("deploying Uniswap V2, pools, the price feed, the models' tools and the agents")
         sender = LocalAccount(_add_numeric_models(chain))
@@ -170,7 +170,7 @@ class TradingDemo:
             yield self.run(post, number)
 
     def run(self, post: Post, number: int = 1) -> TradingRun:
-        """Push the post's prices, and let the agent decide on it in one transaction.
+        """Push the post's prices, and let the agent decide on the post in one transaction.
 
         Raises: EngineFault: the model failed.
         """

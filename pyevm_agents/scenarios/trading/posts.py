@@ -19,7 +19,7 @@ Prices: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Post:
-    """A post, and the prices when it appears."""
+    """A post, and the prices at that time."""
 
     text: str
     prices: Prices
@@ -29,7 +29,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostStream:
-    """Posts with the prices before them, the oldest first. A step is a day."""
+    """Posts with the prices before, the oldest first. A step is a day."""
 
     history: tuple[Prices, ...]
     posts: tuple[Post, ...]

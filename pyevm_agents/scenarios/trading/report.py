@@ -110,7 +110,7 @@ def format_prices(run: TradingRun) -> str:
 
 
 def format_holdings(run: TradingRun, demo: TradingDemo) -> str:
-    """Return what the desk has, with the share of each asset."""
+    """Return the desk's holdings, with the share of each asset."""
     parts = []
     for symbol, amount in run.outcome.holdings.items():
         unit = demo.world.unit[symbol]

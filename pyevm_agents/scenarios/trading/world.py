@@ -1,8 +1,8 @@
 """A trading desk on any chain: Uniswap V2, a price feed, models as tools, and two agents.
 
-The agent rates a post, forecasts prices, asks another agent for weights, and trades toward them.
-The contracts are those of `contracts/examples/trading/`. Anybody may read the feed, and the desk
-enforces the limits.
+The agent rates a post, forecasts prices, requests weights from another agent, and trades toward the
+weights. The contracts are those of `contracts/examples/trading/`. Every account may read the feed,
+and the desk enforces the limits.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ def open_trading_models() -> dict[str, NumericModel]:
 
 
 class TradingWorld(WorldContracts):
-    """The contracts on a chain, deployed by their owner.
+    """The contracts on a chain, deployed by the owner.
 
-    They are the tokens by symbol, `factory`, `router`, pools such as `USDT-ETH`, `feed`, `desk`,
+    These are the tokens by symbol, `factory`, `router`, pools such as `USDT-ETH`, `feed`, `desk`,
     the tools `sentiment`, `forecast`, `risk`, `optimizer` and `trader` with `forecast_inputs` and
     `risk_inputs`, and the agents `optimizer_agent` and `agent`.
     """
@@ -152,10 +152,10 @@ class TradingWorld(WorldContracts):
         do_pools_follow: bool = True,
         timestamp_seconds: int | None = None,
     ) -> None:
-        """Push prices to the feed and trade the pools to them, in one block.
+        """Push prices to the feed and trade the pools to these prices, in one block.
 
         Input:
-            do_pools_follow: False leaves the pools as they are.
+            do_pools_follow: False leaves the pools unchanged.
             timestamp_seconds: of the block; by default one second after the parent's.
         """
         calls = [self._encode("feed", "push", list(prices))]
@@ -164,7 +164,7 @@ class TradingWorld(WorldContracts):
         self.account.execute_all(calls, timestamp_seconds=timestamp_seconds)
 
     def read_holdings(self) -> dict[str, int]:
-        """Return what the desk has, in base units by symbol."""
+        """Return the desk's holdings, in base units by symbol."""
         desk = self.address("desk")
         return {each: int(self.read(each, "balanceOf", desk)) for each in (CASH, *ASSETS)}
 
@@ -174,7 +174,7 @@ class TradingWorld(WorldContracts):
         return {each: value / total for each, value in zip(ASSETS, values, strict=True)}
 
     def read_request(self, post: str) -> str:
-        """Return what the agent is asked for a post."""
+        """Return the agent's request for a post."""
         return str(self.read("agent", "requestFor", post))
 
     # -- deployment -- #
@@ -272,7 +272,7 @@ class TradingWorld(WorldContracts):
         return contract.address, contract.artifact.encode_call(function, *arguments)
 
     def _encode_arbitrage(self, money: str, asset: str, price: int) -> list[tuple[Address, bytes]]:
-        """Return the swap that brings a pool to a price, but for the fee; none if it is there."""
+        """Return the swap that brings a pool to a price, but for the fee; none if there already."""
         pair = self.contracts[f"{money}-{asset}"]
         held = [int(self.read(each, "balanceOf", pair.address)) for each in (money, asset)]
         # Money for a base unit of the asset, as a fraction.
