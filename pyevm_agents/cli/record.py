@@ -24,7 +24,7 @@ from pyevm_agents.recordings import mine_again, read_fixture, record_chain, writ
 from pyevm_agents.recordings.bundled import normalize_fixture_name
 from pyevm_agents.scenarios import recorded as scenarios
 from pyevm_agents.scenarios.callback.recorded import CALLBACK
-from pyevm_agents.scenarios.council.demo import COUNCIL
+from pyevm_agents.scenarios.council.recorded import COUNCIL
 from pyevm_agents.scenarios.loan.demo import LOAN
 from pyevm_agents.scenarios.recorded import record_scenario
 from pyevm_agents.scenarios.run.demo import RUN

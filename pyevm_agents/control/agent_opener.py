@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.control.plane_config import DeployedAgent
-    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
 
 
 def require_agents(chosen: Sequence[Path | DeployedAgent]) -> None:
@@ -53,7 +53,7 @@ def _read_slug(folder: AgentFolder) -> str:
 
 
 def open_agents(
-    chosen: Sequence[Path | DeployedAgent], chain: Chain, port: ChainPort, data: Path
+    chosen: Sequence[Path | DeployedAgent], chain: Chain, port: LocalChainPort, data: Path
 ) -> tuple[list[AgentFolder], dict[AgentFolder, bytes]]:
     """Return the folders of agents, and the contracts of the deployed ones.
 

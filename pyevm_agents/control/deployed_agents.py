@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.control.plane_config import DeployedAgent
-    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.module import AgentModule
 
 CONTRACT = "SimpleAgent"
@@ -45,7 +45,7 @@ VERSION = "1.0.0"
 """Of every deployed agent: its code does not change."""
 
 
-def open_deployed_folder(agent: DeployedAgent, port: ChainPort, parent: Path) -> AgentFolder:
+def open_deployed_folder(agent: DeployedAgent, port: LocalChainPort, parent: Path) -> AgentFolder:
     """Return the folder of a deployed agent; write a missing one.
 
     A folder of an earlier start stays unchanged: the manifest may have been registered or changed.
@@ -96,7 +96,7 @@ def _write_folder(folder: AgentFolder, manifest: PackageManifest, address: str) 
     partial.path.rename(folder.path)
 
 
-def read_deployed_manifest(agent: DeployedAgent, port: ChainPort) -> PackageManifest:
+def read_deployed_manifest(agent: DeployedAgent, port: LocalChainPort) -> PackageManifest:
     """Return the manifest of a deployed agent, from the contract's own description.
 
     Raises: ConfigError: a function of an `IERCAgent` fails there, or a tool has no name.
@@ -119,7 +119,7 @@ def read_deployed_manifest(agent: DeployedAgent, port: ChainPort) -> PackageMani
     )
 
 
-def _read_tools(port: ChainPort, addresses: list[str], agent: str) -> tuple[PackageTool, ...]:
+def _read_tools(port: LocalChainPort, addresses: list[str], agent: str) -> tuple[PackageTool, ...]:
     tools: dict[str, PackageTool] = {}
     for each in addresses:
         address = bytes.fromhex(each[2:])
@@ -135,7 +135,7 @@ def _read_tools(port: ChainPort, addresses: list[str], agent: str) -> tuple[Pack
     return tuple(tools.values())
 
 
-def _read(port: ChainPort, address: bytes, function: str, what: str) -> Any:  # noqa: ANN401 - what Solidity returns
+def _read(port: LocalChainPort, address: bytes, function: str, what: str) -> Any:  # noqa: ANN401 - what Solidity returns
     try:
         return read(port, CONTRACT, address, function)
     except (AgentsError, DecodingError, UnicodeDecodeError, OverflowError) as error:
@@ -146,7 +146,7 @@ def _read(port: ChainPort, address: bytes, function: str, what: str) -> Any:  # 
 
 
 def build_loader(
-    addresses: Mapping[AgentFolder, bytes], port: ChainPort, runner: bytes | None
+    addresses: Mapping[AgentFolder, bytes], port: LocalChainPort, runner: bytes | None
 ) -> Callable[[AgentFolder], AgentModule]:
     """Return a function that loads the agent of a folder: a deployed one, or the Python module.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.abi.registries import RegistryAddresses
-    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.registry_trust import RequestStatus
 
 
@@ -22,8 +22,8 @@ class OwnersValidator:
 
     def __init__(
         self,
-        owners: Mapping[bytes, ChainPort],
-        validator: ChainPort,
+        owners: Mapping[bytes, LocalChainPort],
+        validator: LocalChainPort,
         registries: RegistryAddresses,
     ) -> None:
         """Post to the validation registry of a chain.

@@ -76,9 +76,9 @@ if TYPE_CHECKING:
         TreasuryResult,
         VerificationReport,
     )
-    from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.registry_trust import RequestStatus
     from pyevm_agents.lifecycle.trust import TrustSource
@@ -101,7 +101,7 @@ PHASES = tuple(Phase)
 class PlaneOptions:
     """Everything that a control plane runs agents with."""
 
-    port: ChainPort
+    port: LocalChainPort
     store_path: Path
     """The file of tasks and runs."""
 

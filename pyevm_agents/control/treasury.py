@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.client.accounts import SendingAccount
     from pyevm_agents.control.treasury_policy import TreasuryPolicy
-    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
 
 CONTRACT = "RunTreasury"
 NATIVE = bytes(20)
@@ -83,7 +83,7 @@ def _list_settings(policy: TreasuryPolicy) -> Iterator[tuple[Any, ...]]:
         yield "setSelector", target, selector, True
 
 
-def require_tokens(port: ChainPort, policy: TreasuryPolicy) -> None:
+def require_tokens(port: LocalChainPort, policy: TreasuryPolicy) -> None:
     """Accept rules whose tokens are on the chain, and are no targets of the rules.
 
     Raises: ConfigError: there is no ERC-20 token at an address, or an agent may call the token.
@@ -102,7 +102,7 @@ def require_tokens(port: ChainPort, policy: TreasuryPolicy) -> None:
             )
 
 
-def _read_balance(port: ChainPort, token: bytes, account: bytes) -> int | None:
+def _read_balance(port: LocalChainPort, token: bytes, account: bytes) -> int | None:
     """Return an account's balance of a token; None if the token does not return one."""
     try:
         output = port.call(token, BALANCE_OF + account.rjust(WORD_BYTES, b"\0"))
@@ -111,7 +111,7 @@ def _read_balance(port: ChainPort, token: bytes, account: bytes) -> int | None:
     return int.from_bytes(output) if len(output) == WORD_BYTES else None
 
 
-def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes]) -> None:
+def require_treasury(port: LocalChainPort, treasury: bytes, operators: Iterable[bytes]) -> None:
     """Accept a treasury in which the chain's account may open runs of these operators.
 
     Raises: ConfigError: no treasury, or one that does not let that account or an operator.
@@ -135,7 +135,7 @@ def require_treasury(port: ChainPort, treasury: bytes, operators: Iterable[bytes
             )
 
 
-def describe_treasury(port: ChainPort, treasury: bytes, balance_wei: int) -> TreasuryResult:
+def describe_treasury(port: LocalChainPort, treasury: bytes, balance_wei: int) -> TreasuryResult:
     """Return the treasury's limits and assets.
 
     Input: the chain; the treasury's address, and the wei there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.session import AgentSession
@@ -19,28 +19,8 @@ SESSION = "session"
 """The service that acts on the chain: present in dry run and execution."""
 
 
-class AgentLogger(Protocol):
-    """The logger of an agent, with the standard's method names."""
-
-    def info(self, message: str, *arguments: object) -> None:
-        """Log an event."""
-        ...
-
-    def warn(self, message: str, *arguments: object) -> None:
-        """Log a possible problem."""
-        ...
-
-    def error(self, message: str, *arguments: object) -> None:
-        """Log a failure."""
-        ...
-
-    def debug(self, message: str, *arguments: object) -> None:
-        """Log a detail."""
-        ...
-
-
 class RunLogger:
-    """Python's logging under the name of a run."""
+    """The logger of an agent, with the standard's method names: Python's, named after the run."""
 
     def __init__(self, run_id: str) -> None:
         self._logger = logging.getLogger(f"pyevm_agents.lifecycle.{run_id}")
@@ -70,7 +50,7 @@ class AgentContext:
     task_id: str
     operator_wallet: bytes
     compute_budget: ComputeBudget
-    logger: AgentLogger
+    logger: RunLogger
     parent_run_id: str | None = None
     trust_threshold: TrustThreshold | None = None
     services: Mapping[str, object] = field(default_factory=dict)

@@ -18,10 +18,10 @@ from pyevm_agents.lifecycle.budget import (
     BudgetUse,
     describe_overspending,
 )
-from pyevm_agents.lifecycle.chain_port import BlockPin  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.envelopes import DryRunDigests
 from pyevm_agents.lifecycle.execution import ChildRun, PlanWalker, WalkResult, WalkRules
 from pyevm_agents.lifecycle.records import DryRunResult, StepStatus
+from pyevm_agents.lifecycle.run_block import BlockPin  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.session import HostToolUse, RunSession, SessionLimits
 
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import ChainPort, Draft, EnvelopeCall
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.envelopes import Confirmation, RunEnvelope, WriteEnvelope
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort, LocalDraft
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.records import RunReceipt, Task, TaskPlan
+    from pyevm_agents.lifecycle.run_block import EnvelopeCall
     from pyevm_agents.lifecycle.run_trace import RunWrite
     from pyevm_agents.recordings.canonical_json import Json
 
@@ -69,7 +70,7 @@ class DryRunRecord:
 class RunParts:
     """The parts of a draft of a run."""
 
-    port: ChainPort
+    port: LocalChainPort
     modules: Mapping[str, AgentModule]
     tools: Mapping[str, Callable[[Mapping[str, Json]], Json]]
     protected: frozenset[bytes]
@@ -92,7 +93,7 @@ class RunParts:
 class DraftedRun:
     """A run on a draft."""
 
-    draft: Draft
+    draft: LocalDraft
     stated: WalkResult
     trace: RunTrace
     tool_uses: tuple[HostToolUse, ...]
@@ -130,7 +131,7 @@ def make_dry_run(parts: RunParts, pin: BlockPin) -> DryRunRecord:
 
 
 def draft_execution(
-    parts: RunParts, record: DryRunRecord, draft: Draft, confirmation: Confirmation | None
+    parts: RunParts, record: DryRunRecord, draft: LocalDraft, confirmation: Confirmation | None
 ) -> DraftedRun:
     """Execute a plan as the dry run did.
 
@@ -189,7 +190,7 @@ def list_contradictions(drafted: DraftedRun) -> tuple[str, ...]:
 
 def _run_enveloped(
     parts: RunParts,
-    draft: Draft,
+    draft: LocalDraft,
     limits: SessionLimits,
     opening: Sequence[EnvelopeCall],
     *,
@@ -202,7 +203,7 @@ def _run_enveloped(
     return drafted
 
 
-def _send_envelope(draft: Draft, calls: Sequence[EnvelopeCall], name: str) -> None:
+def _send_envelope(draft: LocalDraft, calls: Sequence[EnvelopeCall], name: str) -> None:
     for call in calls:
         failure = draft.send_envelope(call)
         if failure is not None:
@@ -213,7 +214,7 @@ def _send_envelope(draft: Draft, calls: Sequence[EnvelopeCall], name: str) -> No
 
 def _walk(
     parts: RunParts,
-    draft: Draft,
+    draft: LocalDraft,
     limits: SessionLimits,
     envelope: WriteEnvelope,
     *,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import EnvelopeCall
+    from pyevm_agents.lifecycle.run_block import EnvelopeCall
     from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
     from pyevm_agents.recordings.canonical_json import Json
 

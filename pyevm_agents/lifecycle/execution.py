@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.errors import ConfigError
@@ -96,18 +96,7 @@ class WalkResult:
         return describe_failures(self.steps)
 
 
-class ChildStarter(Protocol):
-    """The service `children`: starts runs of other agents within a step."""
-
-    def run_child(self, task: Task, context: AgentContext) -> ChildRun:
-        """Run a task of another agent within this step, on this run's budget.
-
-        Raises: RunStoppedError: see `RunSession.write`.
-        """
-        ...
-
-
-def get_child_starter(context: AgentContext) -> ChildStarter:
+def get_child_starter(context: AgentContext) -> PlanWalker:
     """Return the service that starts child runs.
 
     Raises: ConfigError: the phase has no such service.
@@ -193,7 +182,10 @@ class PlanWalker:
         )
 
     def run_child(self, task: Task, context: AgentContext) -> ChildRun:
-        """Run a task of another agent within this step, on this run's budget."""
+        """Run a task of another agent within this step, on this run's budget.
+
+        Raises: RunStoppedError: see `RunSession.write`.
+        """
         session, slug = self._session, task.agent_slug
         module = self._modules.get(slug)
         if module is None:

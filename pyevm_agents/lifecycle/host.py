@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.recorder import RunRecorder
@@ -71,7 +71,7 @@ def ignore_event(event: RunEvent) -> None:
 class LifecycleHost:
     """The host of runs."""
 
-    port: ChainPort
+    port: LocalChainPort
     store: RunStore
     modules: Mapping[str, AgentModule]
     """The installed agents, by slug."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,13 +19,14 @@ from pyevm_agents.chain.transactions import (
     build_impersonated,
     sign,
 )
-from pyevm_agents.lifecycle.chain_port import (
+from pyevm_agents.lifecycle.run_block import (
     BlockPin,
     CallFailedError,
     DraftError,
     EnvelopeCall,
     MovedStateError,
     PreparedBlock,
+    RefusedCallError,
     RunBlock,
     describe_lost_block,
 )
@@ -50,6 +52,9 @@ if TYPE_CHECKING:
     from pyevm_agents.node import Node
 
     Mine = Callable[[Sequence[SignedTransactionAPI], BlockSettings], MinedBlock]
+
+MAX_CALL_DRAFTS = 10
+"""How often `mine_call` drafts a transaction."""
 
 IMPERSONATED_GAS = 3_000_000
 """Gas limit of a call without its sender's key: the sender needs a balance for it, in a dry run."""
@@ -110,12 +115,18 @@ class LocalChainPort:
 
     @note_faults
     def begin_draft(self, pin: BlockPin, *, is_free: bool = False) -> LocalDraft:
-        """Start a draft of the next block with pinned values, on the present state."""
+        """Start a draft of the next block with pinned values, on the present state.
+
+        Input: is_free: whether gas costs nothing, so that any account can send.
+        """
         return LocalDraft(self.chain, pin, self._key, is_free=is_free)
 
     @note_faults
     def commit(self, block: PreparedBlock) -> RunBlock:
-        """Mine a complete draft. If its transactions are in a block, return that."""
+        """Mine a complete draft. If its transactions are in a block, return that.
+
+        Raises: MovedStateError: the state is not the draft's any more.
+        """
         found = self.find_block(block.hashes)
         if found is not None:
             return found
@@ -166,7 +177,11 @@ class LocalChainPort:
 
     @note_faults
     def reexecute(self, block: RunBlock) -> str | None:
-        """Execute a block again; return how the results differ from the header, None if not."""
+        """Execute a block again; return how the results differ from the header, None if not.
+
+        A block that is not on the chain any more, such as after `evm_revert`, differs as well.
+        The chain's models compute the generations again, or repeat the cached ones.
+        """
         if self.find_block(block.transaction_hashes) != block:
             return describe_lost_block(block)
         header = self.chain.header_by_hash(block.block_hash)
@@ -182,9 +197,31 @@ class LocalChainPort:
 
     @note_faults
     def call(self, target: bytes, data: bytes) -> bytes:
-        """Call a contract at the head; return the output."""
+        """Call a contract at the head; return the output.
+
+        Raises: CallFailedError: the call failed.
+        """
         result = self.chain.call(Call(to=Address(target), sender=Address(self.address), data=data))
         return _require_output(result.computation, self.chain.known_contracts)
+
+    def mine_call(self, call: EnvelopeCall) -> RunBlock:
+        """Mine a transaction in a separate block; return the block.
+
+        After a block that comes in between, the transaction is drafted anew.
+
+        Raises: RefusedCallError: the call fails. MovedStateError: a block came between each time.
+        """
+        for _ in range(MAX_CALL_DRAFTS - 1):
+            with suppress(MovedStateError):
+                return self._mine_draft(call)
+        return self._mine_draft(call)
+
+    def _mine_draft(self, call: EnvelopeCall) -> RunBlock:
+        draft = self.begin_draft(self.pin_next_block())
+        failure = draft.send_envelope(call)
+        if failure is not None:
+            raise RefusedCallError(failure)
+        return self.commit(draft.prepare())
 
 
 class LocalDraft:
@@ -230,7 +267,14 @@ class LocalDraft:
 
     @note_faults
     def send(self, write: RunWrite, wrapped: EnvelopeCall | None = None) -> WriteTrace:
-        """Execute a write as the next transaction."""
+        """Execute a write as the next transaction.
+
+        Input:
+            write: of the agent.
+            wrapped: the call that makes the write; None to send the write itself.
+
+        Raises: DraftError: no part of the block. EngineFault: the host failed.
+        """
         plain = EnvelopeCall(target=write.target, data=write.data, value_wei=write.value_wei)
         tracer, before = TouchedStateTracer(), self._draft.header.gas_used
         computation = self._append(wrapped or plain, partial(make_traced_vm, tracer=tracer))
@@ -250,12 +294,18 @@ class LocalDraft:
 
     @note_faults
     def send_envelope(self, call: EnvelopeCall) -> str | None:
-        """Execute a transaction that is no write; return why that failed, None on success."""
+        """Execute a transaction that is no write; return why that failed, None on success.
+
+        Raises: see `send`.
+        """
         return self._explain(self._append(call))
 
     @note_faults
     def call(self, target: bytes, data: bytes) -> bytes:
-        """Call a contract after the transactions so far; return the output."""
+        """Call a contract after the transactions so far; return the output.
+
+        Raises: CallFailedError: the call failed.
+        """
         sender = Address(self._key.public_key.to_canonical_address())
         result = self._draft.simulator.call(
             Call(to=Address(target), sender=sender, data=data), header=self._draft.header

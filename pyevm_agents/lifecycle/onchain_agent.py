@@ -18,16 +18,16 @@ from precompiles.outcome import is_done
 from pyevm_agents.abi.not_done import describe_not_done, find_not_done
 from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError, NotDoneError
-from pyevm_agents.lifecycle.chain_port import EnvelopeCall
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.records import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
+from pyevm_agents.lifecycle.run_block import EnvelopeCall
 from pyevm_agents.lifecycle.run_trace import RunWrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.context import AgentContext
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.run_trace import ChainToolUse
@@ -50,7 +50,7 @@ class OnchainAgent(BaseAgentModule):
         self,
         manifest: AgentManifest,
         address: bytes,
-        port: ChainPort,
+        port: LocalChainPort,
         *,
         runner: bytes | None = None,
     ) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunCancelledError
-from pyevm_agents.lifecycle.chain_port import describe_lost_block
 from pyevm_agents.lifecycle.host import Moment, RunEvent
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
@@ -32,6 +31,7 @@ from pyevm_agents.lifecycle.records import (
     PreparedExecution,
     RecordResult,
 )
+from pyevm_agents.lifecycle.run_block import describe_lost_block
 from pyevm_agents.lifecycle.run_view import RunView
 from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, TaskStatus
 

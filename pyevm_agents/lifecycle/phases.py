@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, NotDoneError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
-from pyevm_agents.lifecycle.chain_port import DraftError, MovedStateError
 from pyevm_agents.lifecycle.dry_run import (
     DryRunRecord,
     EnvelopeError,
@@ -44,6 +43,7 @@ from pyevm_agents.lifecycle.records import (
     find_not_done_step,
     order_steps,
 )
+from pyevm_agents.lifecycle.run_block import DraftError, MovedStateError
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, ask_agent, note_phase_faults
 from pyevm_agents.lifecycle.verification import (

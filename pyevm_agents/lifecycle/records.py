@@ -19,7 +19,7 @@ from pyevm_agents.lifecycle.budget import (
     BudgetUse,
     ComputeBudget,
 )
-from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock  # noqa: TC001 - read by the JSON codec
+from pyevm_agents.lifecycle.run_block import PreparedBlock, RunBlock  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.statuses import RunStatus  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.trust import (

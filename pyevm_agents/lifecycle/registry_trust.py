@@ -15,11 +15,10 @@ from eth_utils import keccak, to_canonical_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.chain_port import (
+from pyevm_agents.lifecycle.run_block import (
     CallFailedError,
     EnvelopeCall,
     RefusedCallError,
-    mine_call,
 )
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.trust import (
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.abi.registries import RegistryAddresses
-    from pyevm_agents.lifecycle.chain_port import ChainPort
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.trust import TrustedSources
 
@@ -48,7 +47,7 @@ class RegistryTrust:
     """A source of trust snapshots: three registries on a chain."""
 
     def __init__(
-        self, port: ChainPort, registries: RegistryAddresses, sources: TrustedSources
+        self, port: LocalChainPort, registries: RegistryAddresses, sources: TrustedSources
     ) -> None:
         """Input: the chain; the registries' addresses; whose word counts."""
         self._port = port
@@ -112,7 +111,7 @@ class RegistryTrust:
 class RegistryValidator:
     """Posts whether a run could be executed again: 100 or 0, with the tag `reexecution`."""
 
-    def __init__(self, owner: ChainPort, validator: ChainPort, registry: bytes) -> None:
+    def __init__(self, owner: LocalChainPort, validator: LocalChainPort, registry: bytes) -> None:
         """Post to a registry.
 
         Input:
@@ -152,10 +151,10 @@ class RegistryValidator:
                 return request
         raise ConfigError(f"validation of run {run_id}: {MAX_SALTS} request hashes are taken")
 
-    def _send(self, port: ChainPort, function: str, *arguments: object) -> None:
+    def _send(self, port: LocalChainPort, function: str, *arguments: object) -> None:
         data = load_artifact("ValidationRegistry").encode_call(function, *arguments)
         try:
-            mine_call(port, EnvelopeCall(target=self._registry, data=data))
+            port.mine_call(EnvelopeCall(target=self._registry, data=data))
         except RefusedCallError as error:
             raise ConfigError(f"{function}: {error}") from error
 
@@ -186,7 +185,7 @@ def compute_request_hash(agent_id: int, salt: str, digest: bytes) -> bytes:
     return keccak(encode(["uint256", "bytes32", "bytes32"], words))
 
 
-def read_status(port: ChainPort, registry: bytes, request: bytes) -> RequestStatus | None:
+def read_status(port: LocalChainPort, registry: bytes, request: bytes) -> RequestStatus | None:
     """Return a validation request; None if never made."""
     try:
         found = read(port, "ValidationRegistry", registry, "getValidationStatus", request)
@@ -202,7 +201,9 @@ def read_status(port: ChainPort, registry: bytes, request: bytes) -> RequestStat
     )
 
 
-def read(port: ChainPort, contract: str, address: bytes, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+def read(
+    port: LocalChainPort, contract: str, address: bytes, function: str, *arguments: object
+) -> Any:  # noqa: ANN401 - what Solidity returns
     """Call a function of a contract at the head.
 
     Raises: CallFailedError: the call failed.

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import BlockPin
     from pyevm_agents.lifecycle.envelopes import RunEnvelope
     from pyevm_agents.lifecycle.execution import ChildRun
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.records import Task
+    from pyevm_agents.lifecycle.run_block import BlockPin
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.trust import TrustThreshold
 

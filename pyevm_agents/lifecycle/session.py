@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.lifecycle.budget import BudgetMeter
-    from pyevm_agents.lifecycle.chain_port import Draft
     from pyevm_agents.lifecycle.envelopes import WriteEnvelope
+    from pyevm_agents.lifecycle.local_chain import LocalDraft
     from pyevm_agents.lifecycle.run_trace import ChainToolUse, WriteTrace
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class RunSession:
 
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
-        draft: Draft,
+        draft: LocalDraft,
         meter: BudgetMeter,
         *,
         run_id: str,

@@ -20,13 +20,13 @@ from precompiles.spec import FIRST_V
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import MILLISECONDS
-from pyevm_agents.lifecycle.chain_port import CallFailedError, EnvelopeCall
 from pyevm_agents.lifecycle.envelopes import (
     ReadResult,
     build_signer_error,
     build_typed_data,
     recover_signer,
 )
+from pyevm_agents.lifecycle.run_block import CallFailedError, EnvelopeCall
 from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace, hash_id
 from pyevm_agents.lifecycle.treasury_refusals import explain_refusal
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.abi.bundled import Artifact
-    from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests, RunTerms
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.recordings.canonical_json import Json
 
 RUN_SECONDS = 86_400
@@ -67,7 +67,12 @@ class TreasuryEnvelope:
     """The envelope of a run in a treasury."""
 
     def __init__(
-        self, terms: RunTerms, port: ChainPort, treasury: bytes, *, always_confirms: bool = False
+        self,
+        terms: RunTerms,
+        port: LocalChainPort,
+        treasury: bytes,
+        *,
+        always_confirms: bool = False,
     ) -> None:
         """Input: the run; the chain; the treasury; whether the operator confirms in any case.
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
-    from pyevm_agents.lifecycle.chain_port import ChainPort
     from pyevm_agents.lifecycle.dry_run import DryRunRecord
+    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.records import ExecutionRecord, RunReceipt
 
 LIFECYCLE_PREFIX = "lifecycle:"
@@ -54,7 +54,7 @@ class RunValidator(Protocol):
         ...
 
 
-def list_checks(run: VerifiedRun, port: ChainPort) -> tuple[VerificationCheck, ...]:
+def list_checks(run: VerifiedRun, port: LocalChainPort) -> tuple[VerificationCheck, ...]:
     """Return the lifecycle's own checks of a run."""
     result, trace = run.execution.result, run.execution.trace
     stored = [each.receipt_id for each in run.receipts if each.type is not ReceiptType.DRY_RUN]

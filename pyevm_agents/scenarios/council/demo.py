@@ -26,7 +26,6 @@ from pyevm_agents.scenarios.council.cases import (
     CouncilStep,
     list_events,
 )
-from pyevm_agents.scenarios.council.views import Expectation, list_expectations
 from pyevm_agents.scenarios.council.world import (
     DISPUTER,
     ETHER,
@@ -43,7 +42,6 @@ from pyevm_agents.scenarios.council.world import (
     find_person,
 )
 from pyevm_agents.scenarios.ideal_runs import explain_outcome
-from pyevm_agents.scenarios.recorded import Scenario, require_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,11 +96,6 @@ class CouncilDemo:
     def chain(self) -> Chain:
         """The chain on which the agents run."""
         return self.world.chain
-
-    @property
-    def expectations(self) -> tuple[Expectation, ...]:
-        """Expectations, and whether each came true."""
-        return tuple(list_expectations(self))
 
     def run_all(self) -> Iterator[CouncilStep]:
         """Answer both questions, report the outcomes and pay everybody.
@@ -375,23 +368,3 @@ class CouncilDemo:
 
 
 _JUDGES = tuple((name, "CouncilJudge") for name in (FIRST_JUDGE, SECOND_JUDGE))
-
-
-def _build_council(building: Chain) -> Chain:
-    demo = CouncilDemo.deploy(building)
-    for _ in demo.run_all():
-        pass
-    for each in demo.expectations:
-        require_scenario(each.is_met, f"expected: {each.text}; {each.found}")
-    return demo.chain
-
-
-COUNCIL = Scenario(
-    comment="A council of five agents answers two questions: three ask the model, which reads "
-    "records, one lies, one never reveals. Votes decide the first, which resolves a prediction "
-    "market by its callback. A judge without records decides the second for the liar; it is "
-    "disputed, and a judge with records and a higher score overturns that. Reward and bonds are "
-    "shared, and the outcomes are written to ERC-8004's registry.",
-    make=_build_council,
-)
-"""The scenario `council` of `chain_fixtures/`."""

@@ -17,6 +17,7 @@ from pyevm_agents.reports.document import (
 )
 from pyevm_agents.scenarios.council.cases import serialize_case
 from pyevm_agents.scenarios.council.demo import MARKET_QUESTION, PRESENT, CouncilDemo
+from pyevm_agents.scenarios.council.recorded import list_expectations
 from pyevm_agents.scenarios.report import ScenarioReport
 from pyevm_agents.scenarios.report_parts import build_table
 from pyevm_agents.scenarios.texts import format_ether
@@ -64,7 +65,7 @@ def run_council(setting: ScenarioSetting) -> ScenarioReport:
     lists.append(_list_steps(demo.cases[-1], steps))
     setting.show(lists[-1])
     setting.keep(demo.chain)
-    expectations = demo.expectations
+    expectations = tuple(list_expectations(demo))
     total = sum(case.total_in for case in demo.cases)
     back = sum(case.total_out for case in demo.cases)
     return ScenarioReport(
@@ -199,6 +200,6 @@ def _list_ends(demo: CouncilDemo) -> Iterator[EntryList | ReportTable]:
             Entry(label="as expected", text=each.text, tone=Tone.GOOD)
             if each.is_met
             else Entry(label="not expected", text=f"{each.text}: {each.found}", tone=Tone.BAD)
-            for each in demo.expectations
+            for each in list_expectations(demo)
         ),
     )

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.chain import Chain
-    from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.recorder import RunLogEntry
     from pyevm_agents.lifecycle.records import (
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
         TaskPlan,
         VerificationResult,
     )
+    from pyevm_agents.lifecycle.run_block import PreparedBlock, RunBlock
 
 REGISTRIES = REGISTRY_ADDRESSES[TESTNET]
 REGISTER = bytes.fromhex("1aa3a008")

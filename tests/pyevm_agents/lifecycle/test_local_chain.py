@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_keys.datatypes import PrivateKey
 
-from pyevm_agents.lifecycle.chain_port import CallFailedError, DraftError, MovedStateError
 from pyevm_agents.lifecycle.local_chain import LocalChainPort
 from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.records import ExecutionRecord
+from pyevm_agents.lifecycle.run_block import CallFailedError, DraftError, MovedStateError
 from pyevm_agents.lifecycle.run_trace import TRACE_PARTS, RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore

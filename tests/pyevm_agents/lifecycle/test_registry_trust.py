@@ -12,8 +12,7 @@ from eth_typing import Address
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
 from pyevm_agents.devnet.registries import build_registries
-from pyevm_agents.lifecycle.chain_port import MAX_CALL_DRAFTS, MovedStateError
-from pyevm_agents.lifecycle.local_chain import LocalChainPort
+from pyevm_agents.lifecycle.local_chain import MAX_CALL_DRAFTS, LocalChainPort
 from pyevm_agents.lifecycle.manifest import ManifestIdentity
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.records import ReceiptType
@@ -23,6 +22,7 @@ from pyevm_agents.lifecycle.registry_trust import (
     compute_request_hash,
     read_status,
 )
+from pyevm_agents.lifecycle.run_block import MovedStateError
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
 from pyevm_agents.lifecycle.trust import TrustedSources, TrustThreshold
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pyevm_agents.lifecycle.chain_port import PreparedBlock, RunBlock
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.records import (
         ExecutionResult,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
         TaskPlan,
         VerificationResult,
     )
+    from pyevm_agents.lifecycle.run_block import PreparedBlock, RunBlock
 
 REGISTRIES = REGISTRY_ADDRESSES[TESTNET]
 IDENTITY = load_artifact("IdentityRegistry")

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.lifecycle.chain_port import Draft
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.host import RunEvent
+    from pyevm_agents.lifecycle.local_chain import LocalDraft
     from pyevm_agents.lifecycle.records import PlanStep, Task
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
 
@@ -314,7 +314,7 @@ def build_terms(run_id: str, *, writes: int = 5) -> RunTerms:
     )
 
 
-def begin_draft(bench: RunBench) -> Draft:
+def begin_draft(bench: RunBench) -> LocalDraft:
     """Return a draft of the next block."""
     return bench.host.port.begin_draft(bench.host.port.pin_next_block())
 

@@ -1,10 +1,11 @@
-"""Expectations of the council demo."""
+"""The recorded council, and the expectations of the demo."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.scenarios.council.demo import CouncilDemo
 from pyevm_agents.scenarios.council.world import (
     ANSWERING,
     DISPUTER,
@@ -14,22 +15,12 @@ from pyevm_agents.scenarios.council.world import (
     SILENT,
     STAKES,
 )
+from pyevm_agents.scenarios.recorded import Scenario, require_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Protocol
 
-    from pyevm_agents.scenarios.council.cases import CouncilCase
-
-    class EndedCouncil(Protocol):
-        """A council demo that ended."""
-
-        cases: list[CouncilCase]
-        scores_before: dict[str, int]
-        scores_after: dict[str, int]
-        paid_by_market: dict[str, int]
-        again: str | None
-        left_wei: dict[str, int]
+    from pyevm_agents.chain import Chain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +32,7 @@ class Expectation:
     found: str
 
 
-def list_expectations(demo: EndedCouncil) -> Iterator[Expectation]:
+def list_expectations(demo: CouncilDemo) -> Iterator[Expectation]:
     """Yield the expectations of the demo, and whether each came true."""
     first, second = demo.cases
 
@@ -93,3 +84,23 @@ def list_expectations(demo: EndedCouncil) -> Iterator[Expectation]:
     )
     yield tell("nothing is left in the oracle and the market",
                demo.left_wei == {"oracle": 0, "market": 0}, demo.left_wei)  # fmt: skip
+
+
+def _build_council(building: Chain) -> Chain:
+    demo = CouncilDemo.deploy(building)
+    for _ in demo.run_all():
+        pass
+    for each in list_expectations(demo):
+        require_scenario(each.is_met, f"expected: {each.text}; {each.found}")
+    return demo.chain
+
+
+COUNCIL = Scenario(
+    comment="A council of five agents answers two questions: three ask the model, which reads "
+    "records, one lies, one never reveals. Votes decide the first, which resolves a prediction "
+    "market by its callback. A judge without records decides the second for the liar; it is "
+    "disputed, and a judge with records and a higher score overturns that. Reward and bonds are "
+    "shared, and the outcomes are written to ERC-8004's registry.",
+    make=_build_council,
+)
+"""The scenario `council` of `chain_fixtures/`."""
