@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from eth.vm import opcode_values as op
 
 from precompiles.spec import WORD_BYTES
-from pyevm_agents.contract_intelligence.asset_needs import NATIVE, is_item_token
+from pyevm_agents.contract_intelligence.asset_needs import is_item_token
 from pyevm_agents.contract_intelligence.caller_taint import Expression
+from pyevm_agents.contract_intelligence.capabilities import NATIVE_UNIT
 from pyevm_agents.contract_intelligence.conditions import MAX_DEPTH, strip
 from pyevm_agents.contract_intelligence.item_transfers import TRANSFER_FROM
 from pyevm_agents.contract_intelligence.probe import to_hex_address
@@ -84,7 +85,7 @@ def _iter_called(prober: Prober, result: ProbeResult, *, with_failed: bool) -> I
         if call.is_error and not with_failed:
             continue
         if call.value_wei and call.account != call.sender:
-            yield Movement(token=NATIVE, amount=call.value_wei, word=call.value_taint)
+            yield Movement(token=NATIVE_UNIT, amount=call.value_wei, word=call.value_taint)
         offset = AMOUNT_OFFSETS.get(call.data[:4], 0) if call.kind == op.CALL else 0
         has_code = bool(offset) and bool(prober.chain.code(call.account))
         if has_code and not is_item_token(prober, call, result):

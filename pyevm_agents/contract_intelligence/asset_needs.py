@@ -11,7 +11,7 @@ from eth_abi import encode
 from precompiles.spec import WORD_BYTES
 from pyevm_agents.contract_intelligence.calldata_layout import list_leaves
 from pyevm_agents.contract_intelligence.caller_taint import PARTS, Expression
-from pyevm_agents.contract_intelligence.capabilities import Approval, ApprovalKind
+from pyevm_agents.contract_intelligence.capabilities import NATIVE_UNIT, Approval, ApprovalKind
 from pyevm_agents.contract_intelligence.conditions import strip
 from pyevm_agents.contract_intelligence.item_transfers import (
     BALANCE_OF,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 SUPPORTS_INTERFACE = bytes.fromhex("01ffc9a7")
 ERC721_ID = bytes.fromhex("80ac58cd")
 AMOUNT_OFFSET = 4 + 2 * WORD_BYTES
-NATIVE = "native"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,7 @@ def _list_tokens(
             found.setdefault(token, []).append(entry)
     tokens = [token for token, entries in found.items() if _are_missed(prober, entries, result)]
     if attempt.value_wei > prober.chain.balance(account):
-        tokens.append(NATIVE)
+        tokens.append(NATIVE_UNIT)
     return tuple(tokens)
 
 

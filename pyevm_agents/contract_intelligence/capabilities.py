@@ -22,6 +22,11 @@ class ContractKind(StrEnum):
     CUSTOM = "custom"
 
 
+NATIVE_UNIT = "native"
+"""Stands for the chain's own token where a token's address may stand, such as in
+`Parameter.token`."""
+
+
 class Source(StrEnum):
     """Where the value of a parameter comes from."""
 

@@ -22,12 +22,12 @@ from pyevm_agents.contract_intelligence.address_evidence import (
     show_recipients,
 )
 from pyevm_agents.contract_intelligence.asset_movements import Movement, Origin, list_movements
-from pyevm_agents.contract_intelligence.asset_needs import NATIVE
 from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,
     get_at,
     list_leaves,
 )
+from pyevm_agents.contract_intelligence.capabilities import NATIVE_UNIT
 from pyevm_agents.contract_intelligence.parameter_leaves import (
     drop_items,
     find_leaf,
@@ -143,7 +143,7 @@ def share_units(functions: Sequence[FunctionCapability]) -> tuple[FunctionCapabi
     units = {
         name: token
         for name, (token, *others) in tokens.items()
-        if not others and (token == NATIVE or is_address(token))
+        if not others and (token == NATIVE_UNIT or is_address(token))
     }
     return tuple(
         each if each.example is not None else _take_units(each, units) for each in functions
@@ -220,7 +220,7 @@ def _is_refuted(proposed: str, token: str, origin: Origin) -> bool:
 
     A wrapped native token's `withdraw` pays ether for as much of the token.
     """
-    is_other = is_address(proposed) and token not in {proposed, NATIVE}
+    is_other = is_address(proposed) and token not in {proposed, NATIVE_UNIT}
     return is_other and origin is Origin.UNCHANGED
 
 

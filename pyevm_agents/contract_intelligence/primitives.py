@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.values import compute_topic
 from pyevm_agents.contract_intelligence.capabilities import (
+    NATIVE_UNIT,
     ContractKind,
     Derivation,
     FunctionCapability,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("primitives.toml")
 
-THIS, NATIVE = "this", "native"
+THIS = "this"
 READ_UNIT = re.compile(r"\w+\(\)")
 """A unit that the contract tells, such as `asset()`."""
 
@@ -226,7 +227,7 @@ def _build_unit_resolver(
     own = dict(zip(rule.names, names, strict=False))
 
     def resolve(unit: str) -> str:
-        if unit in {"", NATIVE}:
+        if unit in {"", NATIVE_UNIT}:
             return unit
         if unit == THIS or READ_UNIT.fullmatch(unit):
             return resolve_unit(unit)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from eth_utils import is_address, keccak
 
 from pyevm_agents.contract_intelligence.asset_movements import list_movements
-from pyevm_agents.contract_intelligence.asset_needs import NATIVE
 from pyevm_agents.contract_intelligence.calldata_layout import (
     fit_number,
     get_at,
     list_leaves,
 )
+from pyevm_agents.contract_intelligence.capabilities import NATIVE_UNIT
 from pyevm_agents.contract_intelligence.conditions import ADDRESS_MASK
 from pyevm_agents.contract_intelligence.item_owners import fit_word, iter_named
 from pyevm_agents.contract_intelligence.parameter_evidence import TRIAL_VALUES, is_free
@@ -105,7 +105,7 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
             for other in others
             for result in _try(other, stored, writes, value)
             for each in list_movements(other[0].prober, result, with_failed=True)
-            if each.amount == value and (each.token == NATIVE or is_address(each.token))
+            if each.amount == value and (each.token == NATIVE_UNIT or is_address(each.token))
         }
         if common is not None:
             common &= moved

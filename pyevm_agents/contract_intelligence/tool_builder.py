@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eth_utils import is_address, to_checksum_address
 
 from pyevm_agents.contract_intelligence.capabilities import (
+    NATIVE_UNIT,
     Approval,
     ApprovalKind,
     Derivation,
@@ -55,9 +56,6 @@ TRUE_IS_SUCCESS = frozenset(
 
 SUCCESS_NAMES = frozenset({"success", "succeeded", "successful", "ok"})
 """Names of outputs that are success."""
-
-NATIVE = "native"
-"""The chain's own token, in `Parameter.token` and `ToolOptions.units`."""
 
 DEADLINE_SECONDS = 1_200
 """Twenty minutes, as the pages of exchanges propose."""
@@ -248,7 +246,7 @@ def _choose_value(function: FunctionCapability, options: ToolOptions) -> CallVal
         return options.value
     if not function.is_payable:
         return CallValue()
-    unit = options.units.get(NATIVE)
+    unit = options.units.get(NATIVE_UNIT)
     text = "amount of the chain's own token to send"
     text = f"amount of {_format_unit(unit)} to send" if unit else f"{text}, in wei"
     return CallValue(is_chosen=True, most_wei=MAX_WORD, description=text)

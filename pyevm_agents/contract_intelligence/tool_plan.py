@@ -15,6 +15,7 @@ from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.spec import MAX_TOOLS
 from pyevm_agents.contract_intelligence.access import ALWAYS_REVERTS, HAS_RUN
 from pyevm_agents.contract_intelligence.capabilities import (
+    NATIVE_UNIT,
     Access,
     Derivation,
     ParameterRole,
@@ -29,7 +30,6 @@ from pyevm_agents.contract_intelligence.serialization import (
 )
 from pyevm_agents.contract_intelligence.tool_builder import (
     MAX_DESCRIPTION_CHARACTERS,
-    NATIVE,
     TokenUnit,
     ToolOptions,
     build_tool_spec,
@@ -380,7 +380,7 @@ class _Planner:
         self._recipients = _choose_recipients(
             self._chosen, options.allowed_recipients, self._handles
         )
-        self._units = _show_names({NATIVE: self._native, **_read_units(contracts)})
+        self._units = _show_names({NATIVE_UNIT: self._native, **_read_units(contracts)})
 
     def iter_tools(self) -> Iterator[PlannedTool]:
         """Yield the tools; a function that can't be a tool is left out.
@@ -446,7 +446,7 @@ class _Planner:
         if path is None:
             return
         has_native_output = not function.is_payable and any(
-            each.token == NATIVE for each in function.parameters
+            each.token == NATIVE_UNIT for each in function.parameters
         )
         seen: set[tuple[str, str]] = set()
         for quoted in contract.relationships.paths:
@@ -603,7 +603,7 @@ class _Planner:
 
     def _list_tokens(self, contract: ContractIntelligence) -> tuple[str, ...]:
         """Return the tokens that a model may name, where no execution shows which are taken."""
-        tokens = [each for each in self._units if each not in {NATIVE, contract.address}]
+        tokens = [each for each in self._units if each not in {NATIVE_UNIT, contract.address}]
         return tuple(tokens[:MAX_APPROVAL_TOKENS])
 
     def _choose_name(self, name: str, longer: str, function: FunctionCapability) -> str:
@@ -689,7 +689,7 @@ def _find_path(function: FunctionCapability) -> Parameter | None:
 
 
 def _has_exact_output(function: FunctionCapability, path: Parameter) -> bool:
-    ends = {f"{path.name}[-1]", NATIVE}
+    ends = {f"{path.name}[-1]", NATIVE_UNIT}
     return any(
         each.role is ParameterRole.AMOUNT and each.token in ends for each in function.parameters
     )
@@ -753,12 +753,12 @@ def _describe_amount(parameter: Parameter, path: Parameter, route: _Route) -> Pa
     start = starts.get(parameter.role, "")
     if parameter.token == f"{path.name}[0]":
         text = f"{start}{_format_unit(route.paid, 'to give')}"
-    elif parameter.token in {f"{path.name}[-1]", NATIVE}:
+    elif parameter.token in {f"{path.name}[-1]", NATIVE_UNIT}:
         text = f"{start}{_format_unit(route.bought, 'to get')}"
     else:
         return parameter
     # The unit is in the text. A token that has a unit would add it again.
-    token = "" if parameter.token == NATIVE else parameter.token
+    token = "" if parameter.token == NATIVE_UNIT else parameter.token
     return replace(parameter, description=text, token=token)
 
 

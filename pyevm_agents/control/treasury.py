@@ -17,6 +17,7 @@ from pyevm_agents.control.results import TreasuryAsset, TreasuryResult
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.registry_trust import read
+from pyevm_agents.lifecycle.treasury_refusals import NATIVE_ASSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
 
 CONTRACT = "RunTreasury"
-NATIVE = bytes(20)
-"""Stands for wei among a treasury's assets."""
-
 UNLIMITED = 2**256 - 1
 BALANCE_OF = function_signature_to_4byte_selector("balanceOf(address)")
 OPERATOR_WEI = 10**18
@@ -74,7 +72,10 @@ def deploy_treasury(
 def _list_settings(policy: TreasuryPolicy) -> Iterator[tuple[Any, ...]]:
     """Yield the owner's calls that set a policy: a function's name and the arguments."""
     yield "setLimits", SYSTEM_LIMITS.max_steps, SYSTEM_LIMITS.max_onchain_writes, False
-    caps = [(NATIVE, policy.cap_wei), *((each.token, each.amount) for each in policy.token_caps)]
+    caps = [
+        (NATIVE_ASSET, policy.cap_wei),
+        *((each.token, each.amount) for each in policy.token_caps),
+    ]
     for asset, cap in caps:
         yield "setAsset", asset, cap, UNLIMITED
         for target in policy.destinations:
@@ -148,7 +149,7 @@ def describe_treasury(port: LocalChainPort, treasury: bytes, balance_wei: int) -
     for asset in get("getAssets"):
         _, cap, threshold = get("policyOf", asset)
         token = to_canonical_address(asset)
-        held = balance_wei if token == NATIVE else _read_balance(port, token, treasury)
+        held = balance_wei if token == NATIVE_ASSET else _read_balance(port, token, treasury)
         assets.append(
             TreasuryAsset(
                 asset=to_checksum_address(asset),

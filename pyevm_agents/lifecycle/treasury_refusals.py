@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
-from eth_utils import function_signature_to_4byte_selector, to_checksum_address
+from eth_utils import (
+    function_signature_to_4byte_selector,
+    to_canonical_address,
+    to_checksum_address,
+)
 from eth_utils.abi import abi_to_signature, get_abi_input_types
 
 from pyevm_agents.abi.bundled import load_artifact
@@ -18,7 +22,8 @@ if TYPE_CHECKING:
 
     Explanation = Callable[..., str]
 
-NATIVE = "0x" + "00" * 20
+NATIVE_ASSET = bytes(20)
+"""Stands for wei among a treasury's assets."""
 
 
 def explain_refusal(output: bytes) -> str | None:
@@ -51,13 +56,17 @@ def _name(address: str) -> str:
     return to_checksum_address(address)
 
 
+def _is_native(asset: str) -> bool:
+    return to_canonical_address(asset) == NATIVE_ASSET
+
+
 def _name_amount(amount: int, asset: str) -> str:
-    return f"{amount} wei" if asset == NATIVE else f"{amount} base units of {_name(asset)}"
+    return f"{amount} wei" if _is_native(asset) else f"{amount} base units of {_name(asset)}"
 
 
 def _explain_target_cap(target: str, asset: str, spent: int, cap: int) -> str:
     if not cap:
-        what = "wei" if asset == NATIVE else f"tokens {_name(asset)}"
+        what = "wei" if _is_native(asset) else f"tokens {_name(asset)}"
         return f"{_name(target)} gets no {what}: its owner lists no cap for it (setTargetCap)"
     return (
         f"the task would have spent {_name_amount(spent, asset)} on {_name(target)}, of at most "

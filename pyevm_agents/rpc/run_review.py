@@ -50,7 +50,7 @@ MAX_ACCOUNTS = 64
 MAX_UNITS = 64
 """The most names whose contracts are asked for the unit of a token."""
 
-NATIVE = re.compile(
+NATIVE_SYMBOL = re.compile(
     r"(?<![0-9A-Za-z])([0-9A-Za-z]{1,16}) is the native (?:currency|token)"
     r"|The native token is ([0-9A-Za-z]{1,16})",
     re.ASCII,
@@ -108,7 +108,7 @@ def list_names(handles: Sequence[tuple[str, str]]) -> dict[str, Address]:
 
 def read_native_symbol(base_prompt: str) -> str:
     """Return the native currency's symbol in a base prompt; `ETH` by default."""
-    match = NATIVE.search(base_prompt)
+    match = NATIVE_SYMBOL.search(base_prompt)
     return str(NATIVE_SCALE.symbol) if match is None else match[1] or match[2]
 
 

@@ -12,6 +12,7 @@ from eth_utils import to_checksum_address
 from precompiles.abi import ParamType
 from precompiles.tool_metadata import find_name_flaw
 from pyevm_agents.contract_intelligence.capabilities import (
+    NATIVE_UNIT,
     Approval,
     ApprovalKind,
     Derivation,
@@ -24,7 +25,6 @@ from pyevm_agents.contract_intelligence.capabilities import (
 from pyevm_agents.contract_intelligence.tool_builder import (
     DEADLINE_SECONDS,
     MAX_DESCRIPTION_CHARACTERS,
-    NATIVE,
     SLIPPAGE_BPS,
     TokenUnit,
     ToolOptions,
@@ -370,7 +370,9 @@ def test_a_function_without_a_description_is_described_by_its_name(
             f"[call:writes {ROUTER}]",
         ),
         (
-            replace(TRANSFER, parameters=(Parameter(name="a", abi_type="uint8", token=NATIVE),)),
+            replace(
+                TRANSFER, parameters=(Parameter(name="a", abi_type="uint8", token=NATIVE_UNIT),)
+            ),
             f"[call:writes {ROUTER}]",
         ),
     ],

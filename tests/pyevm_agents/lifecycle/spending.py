@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.run_trace import hash_id
+from pyevm_agents.lifecycle.treasury_refusals import NATIVE_ASSET
 from tests.pyevm_agents.lifecycle.run_bench import OPERATOR, RUNNER
 from tests.pyevm_agents.lifecycle.test_treasury_runs import (
-    NATIVE,
     RECIPIENT,
 )
 
@@ -58,7 +58,7 @@ def take_picture(treasury: Treasury) -> dict[str, object]:
         "nonces": [state.get_nonce(each) for each in accounts],
         "logs": len(list_logs(chain)),
         "number": bench.number,
-        "spent": [treasury.read("spentOf", task, NATIVE) for task in tasks],
+        "spent": [treasury.read("spentOf", task, NATIVE_ASSET) for task in tasks],
         "writes": [treasury.read("getTask", task)[2:4] for task in tasks],
     }
 

@@ -15,6 +15,7 @@ from pyevm_agents.lifecycle.records import ExecutionRecord
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.store import RunStore
+from pyevm_agents.lifecycle.treasury_refusals import NATIVE_ASSET
 from tests.pyevm_agents.lifecycle.run_bench import (
     RUNNER,
     AddingAgent,
@@ -32,7 +33,6 @@ from tests.pyevm_agents.lifecycle.spending import (
     take_picture,
 )
 from tests.pyevm_agents.lifecycle.test_treasury_runs import (
-    NATIVE,
     TREASURY,
     PayingAgent,
     Treasury,
@@ -184,7 +184,7 @@ def test_a_task_with_the_same_id_has_one_budget(
     assert (run.status, run.failed_phase) == (RunStatus.FAILED, Phase.DRY_RUN)
     assert "AssetCapExceeded(" in (run.failure or "")
     assert take_picture(treasury) == before
-    assert treasury.read("spentOf", hash_id("task-1"), NATIVE) == 60
+    assert treasury.read("spentOf", hash_id("task-1"), NATIVE_ASSET) == 60
 
 
 def test_a_task_with_the_same_id_has_its_writes_counted_together(

@@ -14,6 +14,7 @@ from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.records import ExecutionRecord
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from pyevm_agents.lifecycle.treasury_refusals import NATIVE_ASSET
 from tests.pyevm_agents.lifecycle.run_bench import Addition, build_task, narrow
 from tests.pyevm_agents.lifecycle.spending import (
     CLOSED,
@@ -26,7 +27,6 @@ from tests.pyevm_agents.lifecycle.spending import (
 from tests.pyevm_agents.lifecycle.test_child_runs import TWO_WRITES, install_pair
 from tests.pyevm_agents.lifecycle.test_confirmations import forge
 from tests.pyevm_agents.lifecycle.test_treasury_runs import (
-    NATIVE,
     RECIPIENT,
     PayingAgent,
     Treasury,
@@ -86,8 +86,8 @@ def test_a_childs_writes_are_its_parents_run_in_the_treasury(
     install_payers(bench, 60, (30, 10))
     run = bench.run()
     assert (run.failure, bench.chain.balance(RECIPIENT)) == (None, 100)
-    assert treasury.read("spentOf", hash_id("task-1"), NATIVE) == 100
-    assert treasury.read("spentOf", hash_id("part-1"), NATIVE) == 0
+    assert treasury.read("spentOf", hash_id("task-1"), NATIVE_ASSET) == 100
+    assert treasury.read("spentOf", hash_id("part-1"), NATIVE_ASSET) == 0
     assert treasury.read("getTask", hash_id("task-1"))[2:4] == (2, 3), "steps and writes"
     assert (get_status(treasury, run.run_id), count_writes(treasury)) == (CLOSED, 3)
 

@@ -20,6 +20,7 @@ from pyevm_agents.lifecycle.records import NotDone, ReceiptType, RunReceipt
 from pyevm_agents.lifecycle.run_trace import RunWrite, hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.treasury_envelope import TreasuryEnvelope
+from pyevm_agents.lifecycle.treasury_refusals import NATIVE_ASSET
 from tests.byte_model import PROFILE, ByteModel
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-NATIVE = bytes(20)
 FREELY = 2**256 - 1
 RECIPIENT = Address(b"\x44" * 20)
 TREASURY = load_artifact("RunTreasury")
@@ -69,10 +69,10 @@ class Treasury:
         self.set("setOperator", OPERATOR, True)  # noqa: FBT003 - the ABI has places
         self.set("setDelegate", RUNNER, True)  # noqa: FBT003
         self.limit(writes=5)
-        self.set("setAsset", NATIVE, 100, FREELY)
+        self.set("setAsset", NATIVE_ASSET, 100, FREELY)
         self.set("setAsset", self.token, 1_000, FREELY)
         for target in (RECIPIENT, bench.counter):
-            for asset in (NATIVE, self.token):
+            for asset in (NATIVE_ASSET, self.token):
                 self.set("setTargetCap", target, asset, 1_000)
         self.set("setSelector", bench.counter, COUNTER.encode_call("add", 0)[:4], True)  # noqa: FBT003
         bench.change(open_envelope=self.open_envelope)
@@ -198,7 +198,7 @@ def test_a_budget_above_the_treasurys_limits_is_refused(
 
 
 def test_a_treasury_confirms_above_its_threshold(bench: RunBench, treasury: Treasury) -> None:
-    treasury.set("setAsset", NATIVE, 100, 50)
+    treasury.set("setAsset", NATIVE_ASSET, 100, 50)
     bench.install(PayingAgent(bench.counter, {"step-1": Addition(amounts=(40, 20))}))
     run = bench.run()
     assert (run.phase, bench.chain.balance(RECIPIENT)) == (Phase.EXECUTE, 0)
@@ -213,7 +213,7 @@ def test_a_treasury_confirms_above_its_threshold(bench: RunBench, treasury: Trea
 def test_a_run_below_the_threshold_needs_no_confirmation(
     bench: RunBench, treasury: Treasury
 ) -> None:
-    treasury.set("setAsset", NATIVE, 100, 50)
+    treasury.set("setAsset", NATIVE_ASSET, 100, 50)
     bench.install(PayingAgent(bench.counter, {"step-1": Addition(amounts=(40,))}))
     assert bench.run().status is RunStatus.COMPLETED
 
