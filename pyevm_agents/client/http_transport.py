@@ -73,11 +73,13 @@ class HttpTransport:
         *,
         server: str = REMOTE_CHAIN,
         max_answer_bytes: int | None = None,
+        proxy: str | None = None,
     ) -> None:
         """Open no connection yet.
 
         Input:  the URL; the seconds that a request may take; the name of the URL's server, for
-                messages; the most bytes of an answer's body, None for `MAX_ANSWER_BYTES`.
+                messages; the most bytes of an answer's body, None for `MAX_ANSWER_BYTES`; the
+                URL of an HTTP proxy, None for none.
         Raises: ConfigError: not an HTTP URL.
         """
         parts = _split_url(url, server)
@@ -93,6 +95,15 @@ class HttpTransport:
         self._idle: list[http.client.HTTPConnection] = []
         self.host = f"{self._name}:{self._port}"
         """Host and port, for messages."""
+        self._place = self._name, self._port
+        self._tunnel: dict[str, str] | None = None
+        if proxy is not None:
+            place = _split_url(proxy if "://" in proxy else f"http://{proxy}", "the HTTP proxy")
+            self._place = str(place.hostname), place.port or PORTS[place.scheme]
+            self._tunnel = _build_credentials(place, "Proxy-Authorization")
+            if self.scheme == "http":  # The proxy reads the request.
+                self._target = f"http://{parts.netloc.rpartition('@')[2]}{self._target}"
+                self._headers |= self._tunnel
 
     def redact(self, text: str) -> str:
         """Replace the parts of the URL that may be secret, which servers repeat in their errors."""
@@ -151,12 +162,13 @@ class HttpTransport:
         connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
-        timeout = self._timeout_seconds
+        (name, port), timeout = self._place, self._timeout_seconds
         if self._context is None:
-            return http.client.HTTPConnection(self._name, self._port, timeout=timeout)
-        return http.client.HTTPSConnection(
-            self._name, self._port, timeout=timeout, context=self._context
-        )
+            return http.client.HTTPConnection(name, port, timeout=timeout)
+        connection = http.client.HTTPSConnection(name, port, timeout=timeout, context=self._context)
+        if self._tunnel is not None:  # TLS with the server, through the proxy.
+            connection.set_tunnel(self._name, self._port, self._tunnel)
+        return connection
 
     def _exchange(
         self,
@@ -207,10 +219,14 @@ def _split_url(url: str, server: str) -> SplitResult:
 
 def _build_headers(parts: SplitResult) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    if parts.username is not None:
-        credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        headers["Authorization"] = "Basic " + base64.b64encode(credentials.encode()).decode()
-    return headers
+    return headers | _build_credentials(parts, "Authorization")
+
+
+def _build_credentials(parts: SplitResult, header: str) -> dict[str, str]:
+    if parts.username is None:
+        return {}
+    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {header: "Basic " + base64.b64encode(credentials.encode()).decode()}
 
 
 def _list_secrets(parts: SplitResult) -> list[str]:

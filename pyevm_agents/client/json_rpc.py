@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import orjson
 
+from precompiles.escaping import escape_line
 from pyevm_agents.client.http_transport import (
     MAX_ANSWER_BYTES,
     AnswerTimeoutError,
@@ -111,7 +112,7 @@ class _TemporaryError(Exception):
 class RemoteClient:
     """A JSON-RPC client of one remote node. Thread-safe."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of a connection
         self,
         url: str,
         *,
@@ -119,6 +120,7 @@ class RemoteClient:
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
         repeats_timeouts: bool = True,
         max_message_characters: int = SHOWN_CHARACTERS,
+        proxy: str | None = None,
     ) -> None:
         """Send nothing yet.
 
@@ -129,6 +131,7 @@ class RemoteClient:
             repeats_timeouts: whether a request without an answer in time is repeated. One that
                 runs a model starts anew.
             max_message_characters: how much of a remote message errors show.
+            proxy: the URL of an HTTP proxy; None for none.
 
         Raises: ConfigError: an invalid value.
         """
@@ -136,7 +139,7 @@ class RemoteClient:
             raise ConfigError(f"retries {retries}: must be 0 to {MAX_RETRIES}")
         if timeout_seconds <= 0:
             raise ConfigError(f"timeout of {timeout_seconds} s: must be above 0")
-        self._transport = HttpTransport(url, timeout_seconds)
+        self._transport = HttpTransport(url, timeout_seconds, proxy=proxy)
         self.retries = retries
         self._repeats_timeouts = repeats_timeouts
         self._max_message_characters = max_message_characters
@@ -238,6 +241,15 @@ class RemoteClient:
         most = self._max_message_characters
         return text if len(text) <= most else f"{text[:most]}…"
 
+    def _describe_status(self, answer: HttpAnswer) -> str:
+        """Return the status, and the first line of a body that is neither JSON nor HTML."""
+        status = f"HTTP status {answer.status} {answer.reason}".rstrip()
+        line = answer.body.decode(errors="replace").strip().partition("\n")[0].rstrip()
+        if not line or line[0] in "<{[":
+            return status
+        shown = escape_line(self._transport.redact(line))
+        return f"{status}: {shown[:SHOWN_CHARACTERS]}{'…' * (len(shown) > SHOWN_CHARACTERS)}"
+
     def _send(self, body: bytes, method: str) -> object:
         """Return the JSON of an answer; repeat the request while the failure may end by itself."""
         for attempt in range(self.retries + 1):
@@ -276,17 +288,17 @@ class RemoteClient:
                 method, f"the answer has more than {MAX_ANSWER_BYTES:,} bytes", "request less"
             ) from error
         if answer.status == TOO_MANY_REQUESTS or answer.status >= FIRST_SERVER_ERROR:
-            raise _TemporaryError(_describe_status(answer), _read_retry_after(answer))
+            raise _TemporaryError(self._describe_status(answer), _read_retry_after(answer))
         return self._parse(answer, method)
 
     def _parse(self, answer: HttpAnswer, method: str) -> object:
         try:
             parsed: object = orjson.loads(answer.body)
         except ValueError as error:
-            if answer.status != OK:  # The body may show the key.
+            if answer.status != OK:
+                status = self._describe_status(answer)
                 raise _StatusFault(
-                    f"remote chain at {self.host}: {method}: {_describe_status(answer)}; check the "
-                    "URL and its key"
+                    f"remote chain at {self.host}: {method}: {status}; check the URL and its key"
                 ) from error
             raise _TemporaryError("the answer is not JSON") from error
         for each in parsed if isinstance(parsed, list) else [parsed]:
@@ -315,10 +327,6 @@ def _build_form(request_id: int, request: Request) -> dict[str, object]:
         "method": request.method,
         "params": list(request.params),
     }
-
-
-def _describe_status(answer: HttpAnswer) -> str:
-    return f"HTTP status {answer.status} {answer.reason}".rstrip()
 
 
 def _find_rate_limit(response: object) -> str | None:

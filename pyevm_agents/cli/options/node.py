@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import click
 
@@ -18,6 +19,9 @@ TIMEOUT_SECONDS = 600.0
 
 MAX_MESSAGE_CHARACTERS = 1 << 20
 """Of a node's error: a message may have the steps of a run."""
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Hosts that no proxy can reach."""
 
 METHOD_NOT_FOUND = -32601
 """Source: JSON-RPC 2.0."""
@@ -34,6 +38,7 @@ def call_node(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - 
         retries=0,
         timeout_seconds=TIMEOUT_SECONDS,
         max_message_characters=MAX_MESSAGE_CHARACTERS,
+        proxy=find_proxy(url),
     )
     with closing(client):
         try:
@@ -45,6 +50,17 @@ def call_node(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - 
                 f"no node at {client.public_url} ({escape_line(error.reason)}); start one with "
                 "`pyevm-agents node`, or pass another with --rpc"
             ) from error
+
+
+def find_proxy(url: str) -> str | None:
+    """Return the HTTP proxy of a URL by the environment; None for one on this machine.
+
+    Source: `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`, as `urllib.request` reads them.
+    """
+    parts = urlsplit(url)
+    if parts.hostname in LOOPBACK or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def _translate(error: RemoteError, url: str) -> AgentsError:
