@@ -43,6 +43,9 @@ MAX_BATCH = 48
 SHOWN_CHARACTERS = 300
 """Characters of a remote message in ours."""
 
+REVERTED = 3
+"""Code of a reverted call. Source: geth."""
+
 TOO_MANY_REQUESTS = 429
 FIRST_SERVER_ERROR = 500
 OK = 200
@@ -93,6 +96,10 @@ class UnansweredFault(RemoteFault):
         self.reason = reason
 
 
+class UnreachedFault(UnansweredFault):
+    """A request that reached no node: no server, or another one."""
+
+
 class BatchRefusedError(Exception):
     """The remote node answers no batches."""
 
@@ -104,9 +111,11 @@ class _StatusFault(RemoteFault):
 class _TemporaryError(Exception):
     """A failure that may end by itself, and the delay in the server's response, in seconds."""
 
-    def __init__(self, message: str, delay_seconds: float | None = None) -> None:
+    def __init__(
+        self, message: str, delay_seconds: float | None = None, *, is_unreached: bool = False
+    ) -> None:
         super().__init__(message)
-        self.delay_seconds = delay_seconds
+        self.delay_seconds, self.is_unreached = delay_seconds, is_unreached
 
 
 class RemoteClient:
@@ -267,7 +276,8 @@ class RemoteClient:
                     fault = self.build_fault(
                         method, f"{error} ({tries})", "check the URL and the network, or try later"
                     )
-                    raise UnansweredFault(str(fault), str(error)) from error
+                    kind = UnreachedFault if error.is_unreached else UnansweredFault
+                    raise kind(str(fault), str(error)) from error
             self.wait(delay, method)
         raise AssertionError  # The last attempt returns or raises.
 
@@ -282,7 +292,7 @@ class RemoteClient:
             fault = self.build_fault(method, str(error), "look at the node, or try later")
             raise UnansweredFault(str(fault), str(error)) from error
         except TransportError as error:
-            raise _TemporaryError(str(error)) from error
+            raise _TemporaryError(str(error), is_unreached=True) from error
         except AnswerTooLargeError as error:
             raise self.build_fault(
                 method, f"the answer has more than {MAX_ANSWER_BYTES:,} bytes", "request less"
@@ -300,7 +310,7 @@ class RemoteClient:
                 raise _StatusFault(
                     f"remote chain at {self.host}: {method}: {status}; check the URL and its key"
                 ) from error
-            raise _TemporaryError("the answer is not JSON") from error
+            raise _TemporaryError("the answer is not JSON", is_unreached=True) from error
         for each in parsed if isinstance(parsed, list) else [parsed]:
             if (message := _find_rate_limit(each)) is not None:
                 raise _TemporaryError(self._shorten(message), _read_retry_after(answer))
@@ -330,9 +340,14 @@ def _build_form(request_id: int, request: Request) -> dict[str, object]:
 
 
 def _find_rate_limit(response: object) -> str | None:
-    """Return the message of a response that refuses a request for now; None for others."""
+    """Return the message of a response that refuses a request for now; None for others.
+
+    A revert is an answer, whatever its reason says.
+    """
     error = response.get("error") if isinstance(response, dict) else None
-    if not isinstance(error, dict):
+    if not isinstance(error, dict) or error.get("code") == REVERTED:
+        return None
+    if _find_revert_data(error.get("data")):
         return None
     message = str(error.get("message"))
     is_limit = error.get("code") == TOO_MANY_REQUESTS or RATE_LIMIT.search(message)

@@ -10,7 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 import click
 
 from precompiles.escaping import escape_line
-from pyevm_agents.client.json_rpc import RemoteClient, RemoteError, UnansweredFault
+from pyevm_agents.client.json_rpc import RemoteClient, RemoteError, UnansweredFault, UnreachedFault
 from pyevm_agents.errors import AgentsError, NotDoneError
 
 DEFAULT_URL = "http://127.0.0.1:8545"
@@ -45,10 +45,15 @@ def call_node(url: str, method: str, *params: object) -> Any:  # noqa: ANN401 - 
             return client.request(method, params)
         except RemoteError as error:
             raise _translate(error, client.public_url) from error
-        except UnansweredFault as error:
+        except UnreachedFault as error:
             raise AgentsError(
                 f"no node at {client.public_url} ({escape_line(error.reason)}); start one with "
                 "`pyevm-agents node`, or pass another with --rpc"
+            ) from error
+        except UnansweredFault as error:
+            raise AgentsError(
+                f"node at {client.public_url}: {escape_line(error.reason)}; try again, or pass "
+                "another with --rpc"
             ) from error
 
 

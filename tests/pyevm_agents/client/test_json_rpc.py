@@ -67,6 +67,17 @@ def test_a_rate_limit_in_json_is_asked_again(client: RemoteClient, remote: FakeR
     assert "exceeded its compute units per second capacity (after 3 tries)" in fault_of(client)
 
 
+def test_a_revert_is_an_answer_whatever_its_reason_says(
+    client: RemoteClient, remote: FakeRemote
+) -> None:
+    for form in ({"code": 3}, {"code": -32000, "data": "0x08c379a0"}):
+        remote.faults.error = {"message": "withdrawal request exceeded the limit", **form}
+        asked = len(remote.asked)
+        with pytest.raises(RemoteError) as raised:
+            client.request("eth_chainId", NOTHING)
+        assert (raised.value.code, len(remote.asked)) == (form["code"], asked + 1)
+
+
 def test_a_long_wait_that_the_server_wants_is_a_fault(
     client: RemoteClient, remote: FakeRemote
 ) -> None:
