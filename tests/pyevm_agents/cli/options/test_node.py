@@ -60,7 +60,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
         (403, b"no\x1b[31m", r"HTTP status 403 Forbidden: no\\u001b\[31m; check"),
         (403, b"x" * 999, "Forbidden: x{300}…; check"),
         (404, b"<html>no", "Not Found; check"),
-        (500, b"no\nmore", r"no node at http.* \(HTTP status 500 Internal Server Error: no\)"),
+        (500, b"no\nmore", r"node at http.*: HTTP status 500 Internal Server Error: no; try"),
         (200, b'{"error": {"code": -32601, "message": "what?"}}', "what.: http.* is not a pyevm"),
         (200, b'{"error": {"code": 3, "message": "a\\u001bb"}}', r"^a\\u001bb$"),
         (200, b'{"error": "bad"}', "^bad$"),
