@@ -15,14 +15,16 @@ from pyevm_agents.contract_intelligence.function_abi import read_interface
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from benchmarks.contract_encoding import TextEncoder
     from benchmarks.contract_world import ContractWorld
     from pyevm_agents.abi.bundled import Artifact
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
     from pyevm_agents.contract_intelligence.function_abi import ContractInterface
     from pyevm_agents.devnet.local_account import LocalAccount
+
+    TextEncoder = Callable[[str, Sequence[str]], Sequence[bytes]]
+    """Encodes typed texts of a type, as `AbiText.encode` does on the chain."""
 
 TEXTS_CONTRACT = "AbiTexts"
 """Encodes typed texts in Solidity: `encode(string abiType, string text)`."""

@@ -40,12 +40,10 @@ from pyevm_agents.contract_intelligence.tool_spec import CallValue
 from pyevm_agents.scenarios.swap.world import UNISWAP_CONTRACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from benchmarks.contract_adapters import TextEncoder
     from pyevm_agents.contract_intelligence.capabilities import FunctionCapability
-
-    TextEncoder = Callable[[str, Sequence[str]], Sequence[bytes]]
-    """Encodes typed texts of a type: what `AbiText.encode` does on the chain."""
 
 ENCODED_CONTRACTS = (*REAL_CONTRACTS, *UNISWAP_CONTRACTS)
 

@@ -41,7 +41,16 @@ INSTRUMENTS = (
 )
 """Tests of what measures: `make instruments` runs these, `make test` does not."""
 
-EVERYTHING = ("pyproject.toml", "constraints.txt", "tests/conftest.py", "scripts/rooms.py")
+EVERYTHING = (
+    ".ci/run",
+    "Makefile",
+    "build-constraints.txt",
+    "constraints.txt",
+    "pyproject.toml",
+    "scripts/rooms.py",
+    "scripts/uv",
+    "tests/conftest.py",
+)
 """Files that every test depends on."""
 
 READERS = {"PRODUCT", "Reach", "product_modules", "tracked_files", "build_graph"}
@@ -58,6 +67,9 @@ PLUGINS = (
 
 PRODUCT = ("precompiles", "pyevm_agents")
 MODULE_NAME = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)+\.?")
+PATH_NAME = re.compile(rf"(?<![\w-])({'|'.join((*PACKAGES, *DATA))})/(\w*)")
+"""The first two folders of a path in a text."""
+
 SUITE_ARGUMENTS = re.compile(r"def \w+\(([^)]*)\)")
 """The arguments of a test that is written in a text."""
 
@@ -190,7 +202,7 @@ class Reach:
             nearer = source.fixtures.union(*(self.sources[one].fixtures for one in conftests))
             wanted = (source.requests & {*self.fixtures}) - nearer
             found |= {self.fixtures[one] for one in wanted}
-        return found & {*self.files, *DATA} - {name}
+        return found & {*self.files, *PACKAGES, *DATA} - {name}
 
     def _find_texts(self, texts: set[str], *, is_product: bool) -> set[str]:
         """Return the modules and folders that texts name."""
@@ -199,9 +211,16 @@ class Reach:
             # A text of the product that is more than a name is a message.
             if not is_product or MODULE_NAME.fullmatch(text):
                 found = found.union(*map(self._find_modules, MODULE_NAME.findall(text)))
-            start = text.lstrip("./").partition("/")[0]
-            found |= {start} & {*(SHIPPED if is_product else DATA)}
+            if is_product:
+                found |= {text.lstrip("./").partition("/")[0]} & {*SHIPPED}
+            else:
+                found = found.union(*map(self._find_path, PATH_NAME.findall(f"{text}/")))
         return found
+
+    def _find_path(self, path: tuple[str, str]) -> set[str]:
+        """Return the folder that a path begins with, or the module or package of its room."""
+        top, below = path
+        return self._find_modules(f"{top}.{below}") if top == "pyevm_agents" and below else {top}
 
     def _find_modules(self, dotted: str) -> set[str]:
         """Return the module that a dotted name is, or begins with; all below one with a dot."""
@@ -293,7 +312,9 @@ def find_changed(names: Sequence[str]) -> set[str] | None:
     changed = set()
     for name in names:
         top, _, rest = name.partition("/")
-        if name in EVERYTHING:
+        # Users of a deleted module no longer reach anything by the name.
+        is_deleted = name.endswith(".py") and not (ROOT / name).exists()
+        if name in EVERYTHING or is_deleted:
             return None
         if top == "tests":
             changed |= find_tested(Path(name))
@@ -309,11 +330,16 @@ def find_changed(names: Sequence[str]) -> set[str] | None:
 def find_tested(file: Path) -> set[str]:
     """Return the test modules that a changed file below tests/ can alter.
 
-    A file that is no module, such as a cassette, alters the folder's modules and those below.
+    A file that is no module, such as a cassette, alters the modules of the nearest folder with
+    tests, and the modules of tests that name the file or that folder.
     """
     if file.suffix == ".py":
         return {name_module(ROOT / file)}
-    return {name_module(one) for one in (ROOT / file).parent.rglob("*.py")}
+    above = [one for one in (ROOT / file).parents if one.is_relative_to(ROOT / "tests")]
+    nearest = next(one for one in above if list(one.glob("test_*.py")))
+    named = re.compile(rf"""["/](?:{re.escape(nearest.name)}|{re.escape(file.name)})["/]""")
+    users = (one for one in (ROOT / "tests").rglob("*.py") if named.search(one.read_text("utf-8")))
+    return {name_module(one) for one in (*nearest.rglob("*.py"), *users)}
 
 
 def build_table(reach: Reach) -> str:

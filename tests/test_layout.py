@@ -66,6 +66,15 @@ def test_no_module_is_a_fragment_of_its_one_importer() -> None:
     assert fragments == SMALL_MODULES.keys()
 
 
+def test_no_imports_of_the_benchmarks_form_a_circle() -> None:
+    # import-linter checks the product alone.
+    graph = grimp.build_graph("benchmarks", cache_dir=None)
+    packages = {name.rpartition(".")[0] for name in graph.modules} - {""}
+    assert packages >= {"benchmarks", "benchmarks.requests"}
+    circles = set().union(*map(graph.nominate_cycle_breakers, packages))
+    assert circles == set()
+
+
 def test_no_two_public_classes_share_a_name() -> None:
     modules = defaultdict(list)
     for module, tree in syntax_trees().items():

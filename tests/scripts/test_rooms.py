@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scripts.rooms import INSTRUMENTS, NO_TESTS, Reach, choose_files, find_changed, measure_shares
-from tests.checkout import ROOT
+from tests.checkout import ROOT, tracked_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,9 @@ REACHED = {
     "by a contract": ("contracts", "contracts.runs.test_treasury_invariants"),
     "by reading the checkout": ("workers", "test_layout"),
     "by the documents": ("docs", "test_documentation"),
+    "by a path in a text": ("server", "test_distributions"),
+    "by a folder's name": ("benchmarks", "pyevm_agents.bench.attacks.test_runner"),
+    "by a name of a folder without modules": ("scripts", "clients.test_bridge_forge"),
 }
 """A room and a test file that a change there alters, by the way in which it does."""
 
@@ -110,10 +113,45 @@ def test_changes_at_the_top_leave_the_tests_of_the_bottom_out(reach: Reach) -> N
         (["tests/clients/conftest.py"], {"tests.clients.conftest"}),
         (["docs/node.md", "pyproject.toml"], None),
         (["docs/node.md", "tests/conftest.py"], None),
+        ([".ci/run"], None),
+        (["Makefile"], None),
+        (["build-constraints.txt"], None),
+        (["scripts/uv"], None),
+        (["tests/deleted.py"], None),
+        (["pyevm_agents/deleted.py"], None),
     ],
 )
 def test_changed_files_are_of_rooms(files: Sequence[str], changed: set[str] | None) -> None:
     assert find_changed(files) == changed
+
+
+@pytest.mark.parametrize(
+    ("file", "test"),
+    [
+        ("tests/clients/viem/agent.mjs", "clients.test_viem"),
+        ("tests/clients/foundry/script/Deploy.s.sol", "clients.test_forge"),
+        ("tests/clients/viem/deleted/agent.mjs", "clients.test_viem"),
+        ("tests/examples/foundry/test/Wallet.sol", "clients.test_bridge_forge"),
+        ("tests/golden/rpc.json", "golden.test_golden"),
+        (
+            "tests/pyevm_agents/models/numeric/text_features.json",
+            "contracts.models.test_text_features",
+        ),
+    ],
+)
+def test_a_changed_file_below_tests_alters_its_readers(reach: Reach, file: str, test: str) -> None:
+    changed = find_changed([file])
+    assert changed is not None
+    altered = reach.select(changed)
+    assert f"tests.{test}" in altered
+    assert len(altered) < len(reach.tests) / 4
+
+
+def test_every_file_below_tests_alters_a_test(reach: Reach) -> None:
+    files = [one.relative_to(ROOT).as_posix() for one in tracked_files() if one.suffix != ".py"]
+    for file in files:
+        if file.startswith("tests/"):
+            assert (find_changed([file]) or set()) & {*reach.tests}, file
 
 
 def test_a_changed_module_of_tests_alters_its_users(reach: Reach) -> None:
