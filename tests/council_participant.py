@@ -80,7 +80,9 @@ def main() -> None:
     role, url, oracle, key_text, path, *more = sys.argv[1:]
     key = PrivateKey(bytes.fromhex(key_text))
     client = CouncilClient(url, bytes.fromhex(oracle[2:]))
-    identity = StoreIdentity.read(client, client.oracle, key.public_key.to_canonical_address())
+    identity = StoreIdentity.read(
+        client, client.read_chain_id(), client.oracle, key.public_key.to_canonical_address()
+    )
     with CouncilStore(Path(path), identity) as store:
         kind, source = ROLES[role]
         worker = kind(

@@ -70,7 +70,7 @@ def main() -> None:
     address = bytes.fromhex(oracle[2:])
     client = OracleClient(url, address, retries=0)
     chain_id = client.read_chain_id()
-    identity = StoreIdentity.read(client, address, key.public_key.to_canonical_address())
+    identity = StoreIdentity.read(client, chain_id, address, key.public_key.to_canonical_address())
     with WorkerStore(Path(store_path), identity) as store:
         is_real = options.get("model") == "default"
         computer = open_computer(url) if is_real else ForkComputer(url, host_script(), retries=1)

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Self
 
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.private_files import OWNER_ONLY, create_private_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 """How long a write waits for another process. Writes take milliseconds."""
 
-OWNER_ONLY = 0o600
+PASSING_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+"""Result codes of a locked file or a full disk, at which another file is no remedy."""
 
 
 class StoreInUseError(AgentsError):
@@ -59,6 +61,7 @@ class SqliteStore:
 
         Raises:
             StoreInUseError: another process has the file open.
+            StoreWriteError: the file is locked, or the disk is full.
             ConfigError: the file belongs to something else, or is not a store.
         """
         self.path = path
@@ -67,13 +70,15 @@ class SqliteStore:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if not is_shared:
                     stack.callback(os.close, self._take_lock())
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY))
+                create_private_file(path)
                 self._connection = sqlite3.connect(
                     path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
                 )
                 stack.callback(self._connection.close)
                 self._prepare(schema, identity)
             except (sqlite3.Error, OSError) as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in PASSING_CODES:
+                    raise self._build_write_error(error) from error
                 reason = error.strerror if isinstance(error, OSError) else error
                 raise ConfigError(f"store {path}: {reason}; {self.advice}") from error
             self._resources = stack.pop_all()
@@ -100,9 +105,7 @@ class SqliteStore:
             with self._begin():
                 yield
         except sqlite3.Error as error:
-            raise StoreWriteError(
-                f"store {self.path}: can't be written: {error}; free some space"
-            ) from error
+            raise self._build_write_error(error) from error
 
     @contextmanager
     def _begin(self) -> Iterator[None]:
@@ -114,6 +117,9 @@ class SqliteStore:
             if self._connection.in_transaction:  # A full disk ends it.
                 self._connection.execute("ROLLBACK")
             raise
+
+    def _build_write_error(self, error: Exception) -> StoreWriteError:
+        return StoreWriteError(f"store {self.path}: can't be written: {error}; free some space")
 
     def _take_lock(self) -> int:
         """Lock the file beside the store; return the descriptor."""

@@ -6,7 +6,6 @@ the hash of blocks by the hash of a URL, for a fork to start without the remote.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -16,6 +15,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import RemoteFault
+from pyevm_agents.private_files import create_private_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,8 @@ class AnswerCache:
         self._recent = RecentValues()
         try:
             if path is not None:
-                _create_private(path)
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                create_private_file(path)
             self._connection = sqlite3.connect(
                 "" if path is None else path,
                 timeout=BUSY_SECONDS,
@@ -228,11 +229,6 @@ class AnswerCache:
 
 def _measure(value: bytes) -> int:
     return len(value) + ENTRY_BYTES
-
-
-def _create_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _compute_checksum(key: bytes, value: bytes) -> int:

@@ -1,6 +1,6 @@
 """The store of runs: tasks, runs, a row for each phase, receipts, and blocks to be mined.
 
-Any process may open the file, so that a run is cancelled or confirmed from outside.
+Any process of the owner may open the file, so that a run is cancelled or confirmed from outside.
 One process at a time advances runs.
 """
 
@@ -96,7 +96,9 @@ class RunStore(SqliteStore):
     def __init__(self, path: Path) -> None:
         """Open or create the file.
 
-        Raises: ConfigError: not a store of runs.
+        Raises:
+            StoreWriteError: the file is locked, or the disk is full.
+            ConfigError: not a store of runs.
         """
         super().__init__(path, SCHEMA, {(): FORMAT}, is_shared=True)
         self._connection.row_factory = sqlite3.Row

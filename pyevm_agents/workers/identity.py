@@ -21,13 +21,13 @@ class StoreIdentity:
     account: bytes
 
     @classmethod
-    def read(cls, client: ChainClient, contract: bytes, account: bytes) -> Self:
-        """Read the chain's part of an identity.
+    def read(cls, client: ChainClient, chain_id: int, contract: bytes, account: bytes) -> Self:
+        """Read the genesis block of a chain, whose ID is known; return the identity.
 
         Raises: RemoteFault: the node does not answer.
         """
         return cls(
-            chain_id=client.read_chain_id(),
+            chain_id=chain_id,
             genesis_hash=client.read_genesis_hash(),
             contract=contract,
             account=account,

@@ -106,7 +106,7 @@ def open_worker(  # noqa: PLR0913 - keyword arguments
         chain_id = require_chain(client, options.chain_id)
         check(client)
         require_ether(client, options.address, role)
-        identity = StoreIdentity.read(client, options.oracle, options.address)
+        identity = StoreIdentity.read(client, chain_id, options.oracle, options.address)
         with open_store(options.store or get_store_path(folder, identity), identity) as store:
             yield build(client, store, chain_id)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.private_files import create_private_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,8 +82,6 @@ SELECT
 """
 """A single statement, because another process may create the tables concurrently."""
 
-HEADER = b"SQLite format 3\x00"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConnection:
@@ -118,18 +117,18 @@ def open_file(path: Path) -> StoreConnection:
 
 
 def _require_database(path: Path) -> None:
-    """Check that an existing file is a database. SQLite would treat a few bytes as an empty one.
+    """Reject a folder, and a file of one byte, which SQLite would treat as an empty database.
+
+    SQLite rejects other files that are no databases. The file is not opened here: see
+    `create_private_file`.
 
     Raises:
-        ConfigError: a folder, or a file of another kind.
+        ConfigError: a folder, or one byte.
     """
     if path.is_dir():
         raise ConfigError(f"not a generation store: {path} is a folder; pass a file")
-    if path.is_file():
-        with path.open("rb") as file:
-            header = file.read(len(HEADER))
-        if header not in {b"", HEADER}:
-            raise _build_unfit_error(path, f"it starts with {header!r}")
+    if path.is_file() and path.stat().st_size == 1:
+        raise _build_unfit_error(path, "it has one byte")
 
 
 def _create_file(path: Path) -> None:
@@ -137,8 +136,7 @@ def _create_file(path: Path) -> None:
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
-    if not path.exists():
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    create_private_file(path)
     if not os.access(path, os.W_OK):  # SQLite would fail only at the first write.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 

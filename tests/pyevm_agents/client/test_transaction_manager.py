@@ -86,7 +86,7 @@ class Wallet:
 @contextmanager
 def open_wallet(remote: FakeRemote, path: Path, fees: FeeSettings) -> Iterator[Wallet]:
     client = OracleClient(remote.url, RECEIVER, retries=0)
-    identity = StoreIdentity.read(client, RECEIVER, SENDER)
+    identity = StoreIdentity.read(client, client.read_chain_id(), RECEIVER, SENDER)
     with WorkerStore(path, identity) as store:
         yield Wallet(remote.served.ask, client, store, fees)
     client.close()

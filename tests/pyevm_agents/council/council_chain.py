@@ -148,7 +148,9 @@ class CouncilChain:
         return logs
 
     def identify(self, client: CouncilClient, key: PrivateKey) -> StoreIdentity:
-        return StoreIdentity.read(client, self.canonical, key.public_key.to_canonical_address())
+        return StoreIdentity.read(
+            client, client.read_chain_id(), self.canonical, key.public_key.to_canonical_address()
+        )
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -207,6 +208,28 @@ def test_a_store_that_cannot_be_written_says_so(store: RunStore) -> None:
     other.close()
     with pytest.raises(StoreWriteError, match="free some space"):
         add_both(store)
+
+
+@pytest.mark.parametrize("trouble", ["locked", "full"])
+def test_a_store_that_cannot_be_opened_now_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    path = tmp_path / "runs.sqlite"
+    connect = sqlite3.connect
+
+    def connect_to_full_disk(path: Path, **_: object) -> sqlite3.Connection:
+        connection = connect(path, isolation_level=None)
+        connection.execute("PRAGMA max_page_count = 2")
+        return connection
+
+    with closing(connect(path, isolation_level=None)) as other:
+        if trouble == "locked":
+            other.execute("BEGIN EXCLUSIVE")
+            monkeypatch.setattr("pyevm_agents.client.sqlite_store.BUSY_SECONDS", 0)
+        else:
+            monkeypatch.setattr(sqlite3, "connect", connect_to_full_disk)
+        with pytest.raises(StoreWriteError):
+            RunStore(path)
 
 
 def add_both(store: RunStore) -> None:

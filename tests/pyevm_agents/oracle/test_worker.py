@@ -89,7 +89,9 @@ class Bench:
 
     def open_store(self, key: PrivateKey = WORKER_KEY) -> WorkerStore:
         address = key.public_key.to_canonical_address()
-        identity = StoreIdentity.read(self.client, self.chain.oracle.canonical, address)
+        identity = StoreIdentity.read(
+            self.client, self.client.read_chain_id(), self.chain.oracle.canonical, address
+        )
         store = WorkerStore(self.folder / f"{address.hex()}.sqlite3", identity)
         self._open.append(store)
         return store

@@ -160,7 +160,10 @@ def living(
     """Run a worker inside a context."""
     client = MortalClient(chain.url, chain.oracle.canonical, retries=0)
     identity = StoreIdentity.read(
-        client, chain.oracle.canonical, key.public_key.to_canonical_address()
+        client,
+        client.read_chain_id(),
+        chain.oracle.canonical,
+        key.public_key.to_canonical_address(),
     )
     events = Events()
     try:
