@@ -98,10 +98,7 @@ class LocalAccount(SendingAccount):
 
         Raises: RevertedError: the call fails.
         """
-        result = self.chain.call(Call(to=Address(to), sender=self.address, data=data, gas=gas))
-        if result.error is not None:
-            raise self._build_reverted("the transaction would revert", result.computation)
-        return result.output
+        return self._simulate(self._build_call(to, data, 0, gas))
 
     def send(
         self,
@@ -116,15 +113,8 @@ class LocalAccount(SendingAccount):
 
         Input: gas: by default that of a block.
         """
-        receiver = None if to is None else Address(to)
-        call = Call(to=receiver, sender=self.address, data=data, value_wei=value_wei, gas=gas)
-        mined = self._mine(lambda: [self._sign(call, nonce=nonce)])
-        return ExecutedTransaction(
-            hash=mined.block.transactions[0].hash,
-            block=mined.block,
-            receipt=mined.receipts[0],
-            computation=mined.computations[0],
-        )
+        call = self._build_call(to, data, value_wei, gas)
+        return self._execute(lambda: [self._sign(call, nonce=nonce)])
 
     def transact(  # noqa: PLR0913 - the fields of a transaction
         self,
@@ -138,9 +128,18 @@ class LocalAccount(SendingAccount):
     ) -> SentTransaction:
         """Mine a transaction that must succeed.
 
+        Without a gas limit, the transaction is simulated first, and one that reverts is not mined.
+
         Raises: RevertedError: a revert. AgentsError: the nonce is not the account's next one.
         """
-        sent = self.send(to, data, value_wei=value_wei, gas=gas, nonce=nonce)
+        call = self._build_call(to, data, value_wei, gas)
+
+        def sign() -> Sequence[SignedTransactionAPI]:
+            if gas is None:  # As by JSON-RPC, where the estimate refuses.
+                self._simulate(call)
+            return [self._sign(call, nonce=nonce)]
+
+        sent = self._execute(sign)
         if not sent.is_success:
             raise self._build_reverted(_describe_mined(sent.hash), sent.computation)
         return SentTransaction(
@@ -197,6 +196,29 @@ class LocalAccount(SendingAccount):
             for index, receipt in enumerate(record.receipts)
             for log in list_logs(record.block, index, receipt)
         ]
+
+    def _build_call(self, to: bytes | None, data: bytes, value_wei: int, gas: int | None) -> Call:
+        receiver = None if to is None else Address(to)
+        return Call(to=receiver, sender=self.address, data=data, value_wei=value_wei, gas=gas)
+
+    def _simulate(self, call: Call) -> bytes:
+        """Return the output of a call.
+
+        Raises: RevertedError: the call fails.
+        """
+        result = self.chain.call(call)
+        if result.error is not None:
+            raise self._build_reverted("the transaction would revert", result.computation)
+        return result.output
+
+    def _execute(self, sign: Sign) -> ExecutedTransaction:
+        mined = self._mine(sign)
+        return ExecutedTransaction(
+            hash=mined.block.transactions[0].hash,
+            block=mined.block,
+            receipt=mined.receipts[0],
+            computation=mined.computations[0],
+        )
 
     def _sign(
         self, call: Call, *, nonce: int | None = None, place: int = 0

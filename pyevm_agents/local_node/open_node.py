@@ -152,24 +152,28 @@ class OpenNode:
         if self.node.fork is not None:
             self.node.fork.close()
 
-    def close(self) -> None:
-        """Dump the state to the config's file, if there is one; close the node.
+    def finish(self) -> None:
+        """Wait for the running transactions; dump the state to the config's file; close the node.
 
-        A second call does nothing.
+        Without a file the node is closed at once. After the close this does nothing.
 
-        Raises: AgentsError: the file can't be written. The node is closed.
+        Raises: AgentsError: the file can't be written.
         """
+        if self._is_closed:
+            return
+        if self.config.dump_path is not None:
+            self.node.wait_idle()
+            form = self.node.submit_change(lambda: dump(self.node)).result()
+            write_state(self.config.dump_path, form)
+        self.close()
+
+    def close(self) -> None:
+        """Close the node without a dump. A second call does nothing."""
         if self._is_closed:
             return
         self._is_closed = True
         self._session.close()
-        try:
-            if self.config.dump_path is not None:
-                self.node.wait_idle()
-                form = self.node.submit_change(lambda: dump(self.node)).result()
-                write_state(self.config.dump_path, form)
-        finally:
-            self.node.close()
+        self.node.close()
 
 
 @contextmanager
@@ -181,6 +185,8 @@ def open_node(
     on_warning: Callable[[str], None] = log.warning,
 ) -> Iterator[OpenNode]:
     """Open a node for the duration of the context.
+
+    The state is dumped at a normal end: an exception leaves the file as it was.
 
     Input:
         config: None for that of `pyevm-agents node` without options.
@@ -199,12 +205,14 @@ def open_node(
     with ExitStack() as stack:
         opened = _open(config, stack, on_progress, on_warning)
         stack.callback(opened.close)
-        if serve:
-            options = build_server_options(config)
-            server = stack.enter_context(serve_in_thread(opened.service, options))
-            opened.urls = NodeUrls.from_server(server)
-            opened.node.resume()
-        yield opened
+        with ExitStack() as serving:
+            if serve:
+                options = build_server_options(config)
+                server = serving.enter_context(serve_in_thread(opened.service, options))
+                opened.urls = NodeUrls.from_server(server)
+                opened.node.resume()
+            yield opened
+        opened.finish()
 
 
 def build_server_options(config: NodeConfig) -> ServerOptions:

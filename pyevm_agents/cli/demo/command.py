@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import Adapter
+    from pyevm_agents.recordings import Fixture
     from pyevm_agents.reports.document import EntryList, ReportTable
     from pyevm_agents.scenarios.report import ScenarioReport
 
@@ -152,7 +153,13 @@ def demo(  # noqa: PLR0913 - one for each option
         watch.begin(setting)
         review = None
         if is_given(click.get_current_context(), "prompt"):
-            review = DemoReview(assumes_yes=assumes_yes, as_json=as_json, watch=watch)
+            review = DemoReview(
+                scenario=scenario,
+                setting=setting,
+                assumes_yes=assumes_yes,
+                as_json=as_json,
+                watch=watch,
+            )
         job = DemoJob(
             setting=setting,
             options=options,
@@ -176,6 +183,7 @@ class DemoWatch(SlowStatus):
         super().__init__()
         self._options, self._scenario, self._as_json = options, scenario, as_json
         self._shown: list[EntryList | ReportTable] = []
+        self._recorded: Fixture | None = None
         self._begun = 0.0
         """Seconds of a monotonic clock."""
 
@@ -198,19 +206,16 @@ class DemoWatch(SlowStatus):
             print_part(part)
 
     def keep(self, chain: Chain) -> None:
-        """Record a scenario's chain, if there is a path."""
-        path = self._options.record_path
-        if path is None:
-            return
-        comment = f"Runs of `pyevm-agents demo --scenario {self._scenario}`"
-        fixture = record_chain(chain, name="demo", comment=comment)
-        write_fixture(fixture, path)
-        self.show_status(f"written: {describe_fixture_file(path, fixture)}")
+        """Record a scenario's chain, if there is a path. `end` writes the file."""
+        if self._options.record_path is not None:
+            comment = f"Runs of `pyevm-agents demo --scenario {self._scenario}`"
+            self._recorded = record_chain(chain, name="demo", comment=comment)
 
     def end(self, report: ScenarioReport) -> None:
-        """Print the report, and write the page if there is a path.
+        """Print the report, and write the recording and the page where there are paths.
 
-        Raises: AgentsError: the page can't be written.
+        Raises: AgentsError: a file can't be written. The report is printed, and the other file is
+            written.
         """
         self.stop()
         if self._as_json:
@@ -218,6 +223,18 @@ class DemoWatch(SlowStatus):
             click.echo(json.dumps(report.serialize(), indent=2))
         else:
             print_end(report, self._shown)
+        try:
+            self._write_recording()
+        finally:
+            self._write_page(report)
+
+    def _write_recording(self) -> None:
+        path, fixture = self._options.record_path, self._recorded
+        if path is not None and fixture is not None:
+            write_fixture(fixture, path)
+            self.show_status(f"written: {describe_fixture_file(path, fixture)}")
+
+    def _write_page(self, report: ScenarioReport) -> None:
         if self._options.html is not None:
             from pyevm_agents.cli.demo.page import build_page  # noqa: PLC0415 - imports jinja2
 

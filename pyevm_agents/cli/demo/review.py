@@ -28,6 +28,7 @@ from pyevm_agents.scenarios.wallet_report import WalletReview
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
     from pyevm_agents.cli.output import StatusLine
+    from pyevm_agents.scenarios.setting import ScenarioSetting
     from pyevm_agents.scenarios.wallet import WalletDemo
 
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 class DemoReview:
     """How an instruction is reviewed."""
 
+    scenario: str
+    setting: ScenarioSetting
     assumes_yes: bool
     as_json: bool
     watch: StatusLine
@@ -68,10 +71,28 @@ class DemoReview:
             screen.print(f"{note}\n" if note else "", soft_wrap=True)
         if not may_send(trial.preview, assumes_yes=self.assumes_yes):
             if self.as_json:
-                refused = {"instruction": text, "isSent": False, **trial.serialize()}
+                refused = self._serialize_refused(text, trial, found)
                 click.echo(json.dumps(refused, indent=2, ensure_ascii=False))
             refuse_to_send(trial.preview)
         return found
+
+    def _serialize_refused(
+        self, instruction: str, trial: RunTrial, found: WalletReview
+    ) -> dict[str, object]:
+        """Return the members of every scenario's report, and those of the simulation."""
+        return {
+            "instruction": instruction,
+            "isSent": False,
+            **trial.serialize(),
+            "scenario": self.scenario,
+            "model": dict(self.setting.model),
+            "isScripted": self.setting.is_scripted,
+            "transactions": [],
+            "endedAsIdeal": False,
+            "differences": [*found.differences],
+            "seconds": round(self.setting.read_seconds(), 3),
+            "details": dict(found.details),
+        }
 
 
 def serialize_moves(trial: RunTrial) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class NodeRun:
         if not opened.node.wait_idle(WAIT_SECONDS):
             self._add_note("A transaction is still running. Press Ctrl-C again to abort it.")
             opened.node.wait_idle()
-        opened.close()
+        opened.finish()
         if (path := opened.config.dump_path) is not None:
             self._add_note(f"State written to {path}, {path.stat().st_size:,} bytes")
         self._add_note("Stopped.")

@@ -59,4 +59,11 @@ def test_every_kind_of_account_does_the_same(account: SendingAccount) -> None:
             call(oracle, withdraw)
         assert raised.value.name == "NothingToWithdraw"
     with pytest.raises(AgentsError):
+        account.deploy(creation[:-1])
+    mined = account.read_block_number(), account.read_nonces().mined
+    assert mined == (before + 2, nonces.mined + 2)  # What reverts is not sent.
+    with pytest.raises(RevertedError):
+        account.transact(oracle, withdraw, gas=100_000)
+    assert account.read_block_number() == before + 3
+    with pytest.raises(AgentsError):
         account.transact(ADDRESSES[1], b"", nonce=nonces.mined)

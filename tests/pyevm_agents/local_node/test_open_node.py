@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -291,14 +292,26 @@ def test_a_folder_keeps_one_chain_of_one_config(tmp_path: Path) -> None:
 
 def test_a_dump_is_written_at_the_end_and_loaded_at_the_start(tmp_path: Path) -> None:
     file, folder = tmp_path / "state.json", tmp_path / "chain"
-    with suppress(ZeroDivisionError), open_node(plain(dump_path=tmp_path), serve=False) as opened:
+    with open_node(plain(dump_path=tmp_path)) as opened:
         send(opened, 5)
-        raise ZeroDivisionError
     with open_node(plain(load_path=file, state_dir=folder), serve=False) as opened:
         assert opened.request("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5)
         send(opened)
     with pytest.raises(ConfigError, match="is at block"):
         try_to_open(load_path=file, state_dir=folder)
+
+
+def test_an_exception_leaves_the_dump_file_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    file.write_text("PRECIOUS")
+    for serve in (False, True):
+        with suppress(ZeroDivisionError), open_node(plain(dump_path=file), serve=serve) as opened:
+            send(opened)
+            raise ZeroDivisionError
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigError):
+        try_to_open(dump_path=file, port=taken.getsockname()[1])
+    assert file.read_text() == "PRECIOUS"
+    assert [*tmp_path.iterdir()] == [file]
 
 
 # -- models -- #

@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.demo import command
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
+from pyevm_agents.errors import AgentsError
 from pyevm_agents.recordings import Replay, read_fixture
 from pyevm_agents.scenarios.wallet import DEFAULT_INSTRUCTION, WalletDemo
 
@@ -64,6 +66,22 @@ def test_a_run_that_is_not_done_has_status_4(first: Shown, monkeypatch: pytest.M
     form = json.loads(done.stdout)
     assert form["details"]["answer"] == said
     assert (form["endedAsIdeal"], form["differences"]) == (False, [f"not done: {said}"])
+
+
+def test_a_recording_that_fails_loses_neither_the_report_nor_the_page(
+    first: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AgentsError("no space left")
+
+    monkeypatch.setattr(command, "write_fixture", fail)
+    page = tmp_path / "page.html"
+    files = ["--record", str(tmp_path / "demo.json"), "--html", str(page)]
+    options = ["demo", "--json", "--threads", "2", "--store", str(first.store), *files]
+    done = CliRunner().invoke(main, options)
+    assert (done.exit_code, "no space left" in done.stderr) == (1, True)
+    assert json.loads(done.stdout)["endedAsIdeal"]
+    assert page.exists()
 
 
 def test_the_second_demo_generates_nothing_and_its_chain_replays(

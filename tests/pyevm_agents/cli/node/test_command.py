@@ -36,7 +36,7 @@ from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.chain_config import VERSION
 from pyevm_agents.config.schedule_file import parse_short_prices
-from pyevm_agents.local_node import NodeConfig
+from pyevm_agents.local_node import NodeConfig, open_node
 from pyevm_agents.model_registry.registry import ModelChoice
 from pyevm_agents.models import NO_ADAPTER
 from pyevm_agents.node import MiningMode
@@ -288,6 +288,22 @@ def test_a_taken_port_is_told_with_what_to_do(plain: Running) -> None:
         f"cannot listen on 127.0.0.1:{port}: the port is in use: stop the other program"
         in told.output
     )
+
+
+def test_a_node_that_does_not_start_leaves_the_files_of_its_state(
+    plain: Running, tmp_path: Path
+) -> None:
+    dumped, state = tmp_path / "dump.json", tmp_path / "state.json"
+    with open_node(NodeConfig(models=(), dump_path=state), serve=False):
+        pass
+    dumped.write_text("PRECIOUS")
+    contents = [dumped.read_bytes(), state.read_bytes()]
+    port = plain.said["url"].rsplit(":", 1)[1]
+    for option in (["--dump-state", str(dumped)], ["--state", str(state)]):
+        told = CliRunner().invoke(main, ["node", "--no-model", "-p", port, *option])
+        assert told.exit_code == 2
+        assert "the port is in use" in told.output
+    assert [dumped.read_bytes(), state.read_bytes()] == contents
 
 
 def test_a_random_mnemonic_and_the_file_of_the_accounts(tmp_path: Path) -> None:
