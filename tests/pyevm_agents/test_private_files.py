@@ -58,7 +58,7 @@ def test_a_second_opening_keeps_the_locks_of_the_first(
     path = tmp_path / "store.sqlite3"
 
     def count_elsewhere() -> int:
-        command = [sys.executable, "-c", COUNT_ROWS, path, table]
+        command = [sys.executable, "-c", COUNT_ROWS, str(path), table]
         return int(subprocess.run(command, check=True, capture_output=True).stdout)
 
     with closing(open_store(path)) as first, closing(open_store(path)):
