@@ -101,7 +101,7 @@ def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Pat
         ("hello", "line 1, column 1: Expecting value"),
         ("[1, 2", "line 1, column 6: Expecting ',' delimiter"),
         ("{}", "not a fixture: must be a JSON object"),
-        ("[" * 100_000, "more than 64 levels deep"),
+        ("[" * 100_000, "at most 64 objects and lists"),
     ],
     ids=["missing", "text", "half", "empty", "deep"],
 )

@@ -168,7 +168,7 @@ def test_a_damaged_file_is_told_where(suite: Run) -> None:
     damaged = {
         "*altered: steps[[]0] does not fit its digest": whole.replace("I add.", "I take."),
         "*line 1 is git's mark of a conflict*": "<<<<<<< HEAD\n" + whole,
-        "*invalid JSON: line *": whole[:-20],
+        "*not JSON: line *": whole[:-20],
         "*a cassette of version 9;*": whole.replace('"version": 1', '"version": 9'),
     }
     for told, text in damaged.items():

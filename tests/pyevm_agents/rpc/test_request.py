@@ -36,7 +36,7 @@ def test_no_parameters_are_an_empty_list(message: dict[str, object]) -> None:
         (True, None, "request is true; it must be an object"),
         (1, None, "request is 1; it must be an object"),
         ([], None, "request is a list; it must be an object"),
-        ("x" * 70, None, f'request is "{"x" * 60}…"; it must be an object'),
+        ("x" * 90, None, f'request is "{"x" * 80}…"; it must be an object'),
         ({}, None, 'jsonrpc is null or missing; it must be "2.0"'),
         ({"id": 7}, 7, 'jsonrpc is null or missing; it must be "2.0"'),
         ({"id": 7, "jsonrpc": "1.0"}, 7, 'jsonrpc is "1.0"; it must be "2.0"'),

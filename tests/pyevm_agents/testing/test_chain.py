@@ -216,7 +216,7 @@ def test_an_account_that_is_impersonated_stays_so(agent_chain: AgentChain) -> No
 
 @pytest.mark.parametrize("wrong", ["0x57", FIRST.replace("f39F", "F39F"), 7, None])
 def test_what_is_no_address_is_refused(agent_chain: AgentChain, wrong: object) -> None:
-    with pytest.raises(ConfigError, match=r"no address|checksum"):
+    with pytest.raises(ConfigError, match=r"must be|checksum"):
         agent_chain.set_balance(wrong, 1)
 
 
