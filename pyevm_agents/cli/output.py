@@ -154,7 +154,7 @@ class StatusLine:
 
 @contextmanager
 def show_waiting(text: str) -> Iterator[None]:
-    """Show the wait of a block of code, with the seconds, if that takes long.
+    """Show the text and the seconds, if a block of code takes long.
 
     In a terminal the line is rewritten each second; elsewhere the line is printed once.
     """

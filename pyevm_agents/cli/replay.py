@@ -144,7 +144,7 @@ def _match_models(
 ) -> list[tuple[ModelProfile, ModelChoice]]:
     """Return each of a chain's models with the choice that has its digest.
 
-    The only choice is the chain's only model: `Replay` compares both digests.
+    The only choice is the chain's only model: `Replay` compares the digests of both.
 
     Raises: ConfigError: a model is a script, or no choice has the model's digest.
     """

@@ -271,9 +271,9 @@ def is_answerable() -> bool:
 
 
 def may_send(preview: RunPreview | None, *, assumes_yes: bool) -> bool:
-    """Return whether a run may be sent; confirm at a terminal.
+    """Return whether a run may be sent; a person at a terminal decides.
 
-    Without a terminal, a run that differs from the request is not sent, nor one that is unknown.
+    Without a terminal, a run that differs from the request, or has unknown effects, is not sent.
 
     Input:  preview: None if the effects of the run are not known.
     """

@@ -160,7 +160,7 @@ class ChainClient(RemoteClient):
             raise RejectedCallError(error.message, error.revert_data) from error
 
     def estimate_gas(self, call: UnsignedCall) -> int:
-        """Return the least gas limit of a transaction. Raises: RejectedCallError: a failing one."""
+        """Return the least gas limit of a transaction. Raises: RejectedCallError: a failure."""
         try:
             return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
         except RemoteError as error:

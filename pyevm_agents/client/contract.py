@@ -144,7 +144,7 @@ def _describe(name: str) -> ContractDescription:
 
 
 def compute_interface_id(interface: str) -> bytes:
-    """Return the ERC-165 identifier of an interface: the own functions' selectors, combined."""
+    """Return the ERC-165 identifier of an interface: the selectors of own functions, combined."""
     parents = {
         "IChallengeableOracle": "IAgentOracle",
         "IAgentOracle": "IERC165",

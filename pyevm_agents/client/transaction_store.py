@@ -78,7 +78,7 @@ class TransactionStore(SqliteStore):
         Raises:
             StoreInUseError: another process has the file open.
             StoreWriteError: the file is locked, or the disk is full.
-            ConfigError: of something else, or not a store.
+            ConfigError: the file has another owner, or is not a store.
         """
         rows: dict[tuple[str, ...], str] = {(name,): value for name, value in identity.items()}
         super().__init__(path, SCHEMA + schema, rows)

@@ -18,7 +18,7 @@ class WorkerLog(Protocol):
     """Takes the events of a worker."""
 
     def write(self, event: str, **fields: object) -> None:
-        """Take an event. Bytes are hashes or addresses; a request is a key."""
+        """Take an event. Bytes are hashes or addresses; a request is stated by key."""
         ...
 
 

@@ -100,7 +100,7 @@ def _describe_size(size: int) -> str:
 
 
 class _LimitedBody:
-    """Ends a body above the limit, for one can come without a stated length."""
+    """Ends a body above the limit, for a body can come without a stated length."""
 
     def __init__(self, receive: Receive, send: Send, scope: Scope) -> None:
         self._receive, self._send, self._scope = receive, send, scope

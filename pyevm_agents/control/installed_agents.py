@@ -45,7 +45,7 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         Input: the folders; the function that loads the agent of one.
 
         Raises: ConfigError: no folder, an agent can't be loaded, a log can't take the agent's runs,
-                or two have one slug.
+                or two agents have one slug.
         """
         self._load_module = load
         self._agents: dict[str, _Installed] = {}

@@ -105,9 +105,9 @@ def remove_pending(path: Path) -> None:
 def require_same_place(
     path: Path, pending: PendingRegistration, account: SendingAccount, registry: bytes
 ) -> None:
-    """Check that a pending registration is of an account, on that chain, and in a registry.
+    """Check that a pending registration is of an account, on the account's chain, in a registry.
 
-    Raises: ConfigError: another one.
+    Raises: ConfigError: another account, chain, genesis block or registry.
     """
     members = {
         "chain ID": (pending.chain_id, account.chain_id),

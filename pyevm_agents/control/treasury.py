@@ -115,7 +115,7 @@ def _read_balance(port: LocalChainPort, token: bytes, account: bytes) -> int | N
 def require_treasury(port: LocalChainPort, treasury: bytes, operators: Iterable[bytes]) -> None:
     """Accept a treasury in which the chain's account may open runs of these operators.
 
-    Raises: ConfigError: no treasury, or one that does not let that account or an operator.
+    Raises: ConfigError: no treasury, or one that refuses that account or an operator.
     """
     place = f"treasury {to_checksum_address(treasury)}"
     for operator in sorted(operators):

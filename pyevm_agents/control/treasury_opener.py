@@ -57,8 +57,8 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
         data: the folder of --data; None if nothing is kept.
         protected: contracts that a new treasury never calls.
 
-    Raises: ConfigError: an operator without the right, the folder has another one or other rules,
-            or the rules of a new one are wrong.
+    Raises: ConfigError: an operator may not use the treasury, the folder has another treasury or
+            other rules, or the rules of a new treasury are wrong.
     """
     found, wanted = sorted(set(operators)), choices.treasury
     kept = None if data is None else _read_kept(data / TREASURY_FILE)

@@ -96,7 +96,8 @@ class AskedModel:
         """Return the model's answer.
 
         Input:  the question; the first part of the prompt, by default that of all questions;
-            answers that count although beginning like one that is not done, such as `Failed`.
+            options, which count as answers even with the beginning of an answer that is not
+            done, such as `Failed`.
         Raises: NoAnswerError: a refusal, or an answer that is not done. AgentsError: the model
             failed.
         """

@@ -1,8 +1,8 @@
 """The loop of a participant: reads the council's requests, computes, keeps, sends.
 
-An answer with its nonce, or a verdict, is in the store before the transaction is signed, and a
-signed transaction before sending. So a participant that was killed goes on from there, and one
-whose transactions a reorganisation removed sends the same again.
+An answer with its nonce, or a verdict, is in the store before the transaction with that answer or
+verdict is signed, and a signed transaction before sending. So a participant that was killed goes on
+from there, and one whose transactions a reorganisation removed sends the same again.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class CouncilWorker(RoundLoop):
         )
 
     def _look(self, view: RequestView) -> RequestView:
-        """Return a request as the oracle will judge now."""
+        """Return a request in the phase that the oracle sees now."""
         return pass_time(view, self._now, self._terms)
 
     # -- acts -- #

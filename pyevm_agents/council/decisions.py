@@ -70,7 +70,7 @@ class Kept:
 
 
 def pass_time(view: RequestView, now: int, terms: CouncilTerms) -> RequestView:
-    """Return a request as the oracle will judge at a time later than the block's."""
+    """Return a request in the phase that the oracle sees at a time later than the block's."""
     if now <= view.ends_at:
         return view
     if view.phase is RequestPhase.COMMIT and view.commits:
@@ -140,7 +140,7 @@ def decide_disputer(view: RequestView, stand: Stand) -> Act:
 
 
 def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> Act:
-    """Return the act that is open to all and this account's turn.
+    """Return the act that is open to all, if this account has the turn.
 
     Input: last: whose turn is after those of judges and info agents.
     """

@@ -1,4 +1,4 @@
-"""Answers of an agent that is a contract: run on a fork of the chain, so that none is public.
+"""Answers of an agent that is a contract: run on a fork of the chain, so that no answer is public.
 
 The agent's own prompt, tools and base of knowledge are those of the chain; the model is local.
 """
@@ -131,7 +131,8 @@ class AgentAnswer:
 def read_answer(result: CallResult, options: Sequence[str] = ()) -> str:
     """Return an agent's answer.
 
-    Input:  answers that count although beginning like one that is not done, such as `Failed`.
+    Input:  options, which count as answers even with the beginning of an answer that is not done,
+            such as `Failed`.
     Raises: NoAnswerError: no answer, or not done.
     """
     if result.error is not None:

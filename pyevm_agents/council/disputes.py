@@ -130,7 +130,7 @@ def require_reason(reason: str) -> str:
 
 
 def require_bond(balance: int, account: bytes, bond: int, gas_cost: int) -> None:
-    """Check that an account can pay for a dispute. Raises: ConfigError: too little."""
+    """Check that an account can pay for a dispute. Raises: ConfigError: too small a balance."""
     if balance < bond + gas_cost:
         raise ConfigError(
             f"disputer {to_checksum_address(account)}: has {format_amount(balance)}, and needs "

@@ -32,7 +32,7 @@ class RequestLimits:
     """The requests that are taken; none: all."""
 
     def explain_refusal(self, request: CouncilRequest) -> str | None:
-        """Return why a request is not taken; None for a taken one."""
+        """Return why a request is not taken; None if the request is taken."""
         if self.request_ids and request.request_id not in self.request_ids:
             return "not one of --request"
         if request.bond > self.max_bond:

@@ -43,7 +43,7 @@ class CouncilStore(TransactionStore):
 
         Raises:
             StoreInUseError: another process has the file open.
-            ConfigError: of something else, or not a store.
+            ConfigError: the file has another owner, or is not a store.
         """
         super().__init__(path, identity.list_values(FORMAT, "council", "account"), SCHEMA)
 
@@ -68,7 +68,7 @@ class CouncilStore(TransactionStore):
         return self._find("request_id = ? AND question = ?", *key)
 
     def find_commitment(self, request_id: bytes, commitment: bytes) -> SaltedAnswer | None:
-        """Return the answer behind a commitment, to any question of the request."""
+        """Return the answer behind a commitment, to any question with this request ID."""
         return self._find("request_id = ? AND commitment = ?", request_id, commitment)
 
     def _find(self, condition: str, *values: bytes) -> SaltedAnswer | None:

@@ -152,7 +152,10 @@ def read_verdict(form: Any, view: RequestView) -> Verdict:  # noqa: ANN401 - JSO
 
 
 def require_verdict(verdict: Verdict, view: RequestView) -> Verdict:
-    """Check a verdict by the oracle's rules. Raises: NoAnswerError: the oracle would refuse."""
+    """Check a verdict by the oracle's rules.
+
+    Raises: NoAnswerError: the oracle would refuse the verdict.
+    """
     for name, size, limit in (
         ("answer", len(verdict.answer), MAX_ANSWER_BYTES),
         ("reasoning", len(verdict.reasoning), MAX_REASON_BYTES),

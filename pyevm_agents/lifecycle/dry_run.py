@@ -157,7 +157,7 @@ def _draft_unconfirmed(parts: RunParts, pin: BlockPin) -> DraftedRun | None:
 
 
 def _draft_confirmed(parts: RunParts, pin: BlockPin) -> DraftedRun:
-    """Draft a run whose writes are confirmed: a separate draft finds the writes before."""
+    """Draft a run whose writes are confirmed: a separate draft finds the writes first."""
     discovery, writes = parts.envelope.get_discovery(), None
     if discovery is not None:
         free = parts.port.begin_draft(pin, is_free=True)

@@ -262,7 +262,7 @@ class LocalDraft:
 
     @property
     def touched_addresses(self) -> frozenset[bytes]:
-        """Addresses in calls of the transactions that could change state."""
+        """Addresses that the transactions called, where a call could change state."""
         return frozenset(self._touched)
 
     @note_faults
@@ -273,7 +273,7 @@ class LocalDraft:
             write: of the agent.
             wrapped: the call that makes the write; None to send the write itself.
 
-        Raises: DraftError: no part of the block. EngineFault: the host failed.
+        Raises: DraftError: the write can't be part of the block. EngineFault: the host failed.
         """
         plain = EnvelopeCall(target=write.target, data=write.data, value_wei=write.value_wei)
         tracer, before = TouchedStateTracer(), self._draft.header.gas_used
@@ -294,7 +294,7 @@ class LocalDraft:
 
     @note_faults
     def send_envelope(self, call: EnvelopeCall) -> str | None:
-        """Execute a transaction that is no write; return why that failed, None on success.
+        """Execute a transaction that is no write; return the reason of a failure, None on success.
 
         Raises: see `send`.
         """

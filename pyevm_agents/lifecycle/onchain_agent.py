@@ -103,7 +103,7 @@ class OnchainAgent(BaseAgentModule):
         return TaskPlan(steps=tuple(steps))
 
     def perform_step(self, task: Task, step: PlanStep, context: AgentContext) -> str:
-        """Run the agent before the first step; return the agent's act in the place of the step.
+        """Run the agent unless an earlier step did; return the agent's act in place of the step.
 
         Output: of an agent that is not done, the answer: no step completes with that.
         Raises: OnchainRunError: the run failed, or differs from the plan.

@@ -219,7 +219,7 @@ class Orchestrator:
     def _store(self, view: RunView, phase: Phase, outcome: PhaseOutcome) -> None:
         """Store the outcome of a phase with the consequences, as a whole.
 
-        The outcome is dropped if another process has stored the phase's meanwhile.
+        The outcome is dropped if another caller has stored the phase's meanwhile.
         """
         store, run = self.host.store, view.run
         with store.commit():

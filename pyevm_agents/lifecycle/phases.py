@@ -247,7 +247,7 @@ def _require_confirmation(
 
 
 def _prepare(view: RunView, record: DryRunRecord) -> PreparedExecution | PhaseOutcome:
-    """Draft the execution and store the block; return the reason of a block not to be mined."""
+    """Draft the execution and store the block; return a failure if the block may not be mined."""
     parts = view.build_parts(record.pin)
     draft = view.host.port.begin_draft(record.pin)
     try:

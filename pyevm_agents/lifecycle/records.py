@@ -218,7 +218,7 @@ class VerificationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """The events of a run, for people."""
+    """The summary of a run, for people."""
 
     text: str
     key_actions: tuple[str, ...] = ()

@@ -79,7 +79,7 @@ class EnvelopeCall:
 
 
 class RefusedCallError(AgentsError):
-    """A transaction outside of runs fails; nothing was mined."""
+    """A transaction that is no part of a run fails; nothing was mined."""
 
 
 class CallFailedError(AgentsError):

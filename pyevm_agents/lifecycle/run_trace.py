@@ -202,7 +202,7 @@ def build_write_trace(  # noqa: PLR0913 - keyword arguments
 
 
 def list_changing_calls(computation: ComputationAPI) -> set[bytes]:
-    """Return the addresses in calls of a transaction that could change state."""
+    """Return the addresses that a transaction called, where a call could change state."""
     return {
         bytes(call.msg.storage_address)
         for call in iter_computations(computation)

@@ -71,7 +71,7 @@ class RunView:
 
     @property
     def threshold(self) -> TrustThreshold:
-        """The needs of the run's agents: by the host, and by the task."""
+        """Requirements for the run's agents: the host's, and the task's."""
         return self.host.threshold.restrict(self.task.trust_threshold)
 
     @property

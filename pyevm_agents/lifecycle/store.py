@@ -122,7 +122,7 @@ class RunStore(SqliteStore):
     def get_task(self, task_id: str) -> Task:
         """Return a task.
 
-        Raises: UnknownRunError: no such one.
+        Raises: UnknownRunError: no such task.
         """
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task_id)
         if row is None:
@@ -137,7 +137,7 @@ class RunStore(SqliteStore):
     def get_task_status(self, task_id: str) -> TaskStatus:
         """Return the status of a task.
 
-        Raises: UnknownRunError: no such one.
+        Raises: UnknownRunError: no such task.
         """
         row = self._find("SELECT status FROM tasks WHERE task_id = ?", task_id)
         if row is None:
@@ -147,7 +147,7 @@ class RunStore(SqliteStore):
     def set_task_status(self, task_id: str, status: TaskStatus) -> None:
         """Change the status of a task.
 
-        Raises: TransitionError: no successor of the present one.
+        Raises: TransitionError: the status can't follow the present one.
         """
         require_transition(TASK_TRANSITIONS, self.get_task_status(task_id), status)
         self._connection.execute(
@@ -159,7 +159,7 @@ class RunStore(SqliteStore):
     def add_run(self, run_id: str, task_id: str, started_at: float) -> None:
         """Add a run. Adding the same one again does nothing.
 
-        Raises: ConfigError: another run has the ID, or not an ID.
+        Raises: ConfigError: another run has the ID, or the text is no ID.
         """
         require_id("run ID", run_id)
         row = self._find("SELECT task_id FROM runs WHERE run_id = ?", run_id)
@@ -180,7 +180,7 @@ class RunStore(SqliteStore):
     def get_run(self, run_id: str) -> StoredRun:
         """Return a run.
 
-        Raises: UnknownRunError: no such one.
+        Raises: UnknownRunError: no such run.
         """
         row = self._find("SELECT * FROM runs WHERE run_id = ?", run_id)
         if row is None:
@@ -203,7 +203,7 @@ class RunStore(SqliteStore):
     def set_run_status(self, run_id: str, status: RunStatus) -> None:
         """Change the status of a run.
 
-        Raises: TransitionError: no successor of the present one.
+        Raises: TransitionError: the status can't follow the present one.
         """
         require_transition(RUN_TRANSITIONS, self.get_run(run_id).status, status)
         self._connection.execute(
@@ -283,7 +283,7 @@ class RunStore(SqliteStore):
     def get_result(self, kind: type[T], run_id: str, phase: Phase) -> T:
         """Return the result of a phase, of the last attempt.
 
-        Raises: UnknownRunError: no such one.
+        Raises: UnknownRunError: no such result.
         """
         found = self.find_result(kind, run_id, phase)
         if found is None:

@@ -105,7 +105,7 @@ def ask_agent(slug: str, kind: type[T], method: Callable[[], T]) -> T:
     """Call a method of an agent; return the result.
 
     Raises: AgentFailedError: an exception, or a result that is not a `kind`. A stop of the run, and
-        a fault of the host: unchanged.
+        a fault of the host, pass unchanged.
     """
     try:
         value = method()

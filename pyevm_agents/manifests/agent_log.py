@@ -35,7 +35,7 @@ def build_log(manifest: PackageManifest) -> dict[str, Any]:
 def append_run(log: Document, run: Document, manifest: PackageManifest) -> dict[str, Any]:
     """Return a log with one run more. A run that is already there changes nothing.
 
-    Input:  the log; the run as in the schema, without digests; the agent's state now.
+    Input:  the log; the run as in the schema, without digests; the agent's present manifest.
     Raises: ConfigError: the log or the run is invalid, or the log has another run of this ID.
     """
     name = f"{DocumentKind.LOG.file_name} of {manifest.slug}"

@@ -81,7 +81,8 @@ def add_models(
 ) -> ChainConfig:
     """Return a chain config with these models.
 
-    The first model's fingerprint is the chain's. A model with another one states that fingerprint.
+    The first model's fingerprint is the chain's. The profile of a model with another one
+    states the model's fingerprint.
     """
     fingerprint = models[0][1].fingerprint
     profiles = tuple(

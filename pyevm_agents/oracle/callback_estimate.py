@@ -1,4 +1,4 @@
-"""Estimates of callback gas: the use of each step of a run, before a request is sent.
+"""Estimates of callback runs: gas, fee and answer of each step, before a request is sent.
 
 `callback_simulation` has the rules: which values are exact, and which are upper bounds.
 """

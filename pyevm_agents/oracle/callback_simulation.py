@@ -2,13 +2,14 @@
 
 The run is started, each request is answered by the model, and each answer is handed in as a worker
 would. The callback gas of a step is the least `callbackGasLimit` with which the callback does the
-same as with the most gas: the same calls, each with the same success, and the same logs. The search
-tries limits: with the result the callback does the same, with one gas less not.
+same as with the most gas: the same calls, each with the same success, and the same logs. A search
+tries limits: the callback does the same with the found limit, and not with one gas less.
 
 Exact, for an unchanged state:
 
-* Callback gas, where the callback reads nothing of the block or of its transaction. The gas is a
-  function of state, request and answer, and the answer is a pure function of the model.
+* Callback gas, where the callback reads nothing of the block or of the transaction that carries the
+  callback. The gas is a function of state, request and answer, and the answer is a pure function of
+  the model.
   Request IDs are known before: they are hashes of chain, oracle, client and the oracle's count of
   requests. The oracle's own reads of the block's time and number are harmless: both go into a hash
   and an event, whose gas does not depend on the value.

@@ -50,7 +50,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """A request, as one worker sees the chain."""
+    """A request and its state on the chain, from the view of one worker."""
 
     request_id: int
     commitment_hash: bytes
@@ -75,7 +75,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """The role of the account that decides."""
+    """The account that decides, among the workers and the arbiter of an oracle."""
 
     address: bytes
     workers: Sequence[bytes]

@@ -81,7 +81,7 @@ class ExecutorHaltedError(EngineFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedModels:
-    """The models of a worker, and their parts of the config of a chain with the precompile."""
+    """The models of a worker, and the config of a chain with the precompile and these models."""
 
     config: ChainConfig
     """Models, schedule and fingerprint; a fork adds the rest."""
@@ -98,7 +98,7 @@ class HostedModels:
         return cls(config=chain.config, models=chain.models, numeric_models=chain.numeric_models)
 
     def find_profile(self, arguments: bytes) -> ModelProfile | None:
-        """Return the profile of the model that a request names; None without a name."""
+        """Return the profile of the model that a request names; None if no model has that name."""
         if len(arguments) > MAX_CALLDATA_BYTES:
             return None
         try:

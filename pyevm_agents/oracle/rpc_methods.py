@@ -1,4 +1,6 @@
-"""JSON-RPC methods of oracles, for a node with the executor. The node does not import this module.
+"""JSON-RPC methods of oracles, for a node with the executor.
+
+`pyevm_agents.node` does not import this module.
 
 build_node_service(node, tables=[METHODS])
 """

@@ -105,7 +105,7 @@ class WorkerStore(TransactionStore):
         return removed
 
     def prune(self, number: int) -> None:
-        """Forget requests settled and mined before a block, and all blocks before but one."""
+        """Forget requests settled and mined before a block, and all earlier blocks but one."""
         with self.commit():
             execute = self._connection.execute
             execute(

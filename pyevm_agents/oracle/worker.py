@@ -397,7 +397,7 @@ class Worker(RoundLoop):
 
 
 def hash_answer(answer: Answer) -> bytes:
-    """Return the hash that compares proposals and rulings: `hashAnswer` of the oracle."""
+    """Return the hash by which proposals and rulings are compared: `hashAnswer` of the oracle."""
     return bytes(keccak(encode(["bool", "bytes"], [answer.refused, answer.output])))
 
 

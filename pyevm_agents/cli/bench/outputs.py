@@ -76,7 +76,7 @@ class BenchOutputs:
             )
 
     def explain_missing_schedule(self, report: Report) -> str:
-        """Return the reason why a requested schedule is not written; or an empty text."""
+        """Return the reason why a requested schedule is not written; empty for a written one."""
         if self.schedule is None or (report.terms and report.yardsticks):
             return ""
         return f"{self.schedule} is not written: a schedule needs the EVM's pace and all terms"

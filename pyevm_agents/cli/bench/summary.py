@@ -152,7 +152,7 @@ def _build_price_table(report: Report) -> Table:
 
 
 def _build_term_table(report: Report) -> Table:
-    """Return the time of each unit, without prices beside."""
+    """Return the time of each unit; no rows for a report with prices, which show that time."""
     table = _create_table("One more", "takes", "where most")
     for term in () if report.prices else report.terms:
         times = (

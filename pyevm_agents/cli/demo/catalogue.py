@@ -49,7 +49,7 @@ EACH_STEP = format_line(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoJob:
-    """The options of a scenario, from the command line."""
+    """The inputs of a scenario, from the command line."""
 
     setting: ScenarioSetting
     options: DemoOptions

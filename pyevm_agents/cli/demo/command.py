@@ -109,10 +109,10 @@ def demo(  # noqa: PLR0913 - one for each option
     and where amounts and accounts differ from the instruction. Then you confirm or decline. Without
     a terminal a run that differs is not sent, and the exit status is 4; --yes sends the run.
 
-    With wallet and callback, the exit status is 4 if the agent does not do the instruction. With
-    run and council, the status is 1 for an outcome other than expected. Otherwise the status is 0
-    even if a transaction reverts or a run differs from the ideal; see `status` and `endedAsIdeal`
-    in the JSON.
+    With wallet and callback, the exit status is 4 if the agent does not do the task. With run and
+    council, the status is 1 for an outcome other than expected. Otherwise the status is 0 even if a
+    transaction reverts or a run differs from the ideal; see `status` and `endedAsIdeal` in the
+    JSON.
     """
     if lists:
         print_scenarios(as_json=as_json)

@@ -43,7 +43,7 @@ class DemoReview:
     watch: StatusLine
 
     def require_yes(self, wallet: WalletDemo, instruction: str, note: str = "") -> WalletReview:
-        """Simulate, show and confirm an instruction; return the simulation of one to send.
+        """Simulate and show an instruction, and get a yes; return the simulation.
 
         One that reverts moves nothing, so no question comes before sending.
 

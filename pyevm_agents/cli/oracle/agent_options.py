@@ -89,8 +89,8 @@ def _read_settings(
 ) -> OracleSettings | None:
     """Return an agent's settings for the oracle; None without one.
 
-    Raises: click.UsageError: a time is above the oracle's limits, or there is no oracle for this
-        time.
+    Raises: click.UsageError: a time is above the oracle's limits, or a setting comes without an
+        oracle.
     """
     if oracle_address is None:
         context = click.get_current_context()

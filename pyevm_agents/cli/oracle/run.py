@@ -221,8 +221,8 @@ def arbitrate(job: RunOptions) -> None:
     hands in the hash of that answer: the account with another answer loses the bond. The arbiter
     answers no requests.
 
-    The worker goes on after faults of the node or the model, and from the last step after a kill.
-    Ctrl-C ends the worker.
+    The arbiter goes on after faults of the node or the model, and from the last step after a kill.
+    Ctrl-C ends the arbiter.
     """
     run_worker(job, is_arbiter=True)
 

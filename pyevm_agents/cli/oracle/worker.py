@@ -65,7 +65,7 @@ Example:
 @oracle_option
 @add_sender_options
 def remove_workers(workers: Sequence[bytes], sender: Sender, *, oracle_address: bytes) -> None:
-    """Remove the workers ADDRESS. For the oracle's owner. Earnings stay theirs."""
+    """Remove the workers ADDRESS. For the oracle's owner. Removed workers keep earned fees."""
     _set_workers(workers, sender, oracle_address, is_registered=False)
 
 

@@ -46,7 +46,7 @@ def print_contracts(
     chain: ChainMetadata,
     tools: Mapping[str, MetadataStability] | None = None,
 ) -> None:
-    """Print contracts as one account sees the functions.
+    """Print contracts from the view of one account.
 
     Input: contracts; the chain; by address whether the metadata of those that are tools can change.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """An expected value, and the found one."""
+    """An expectation of the demo, and the finding."""
 
     text: str
     is_met: bool

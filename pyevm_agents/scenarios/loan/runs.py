@@ -65,7 +65,7 @@ class LoanRun:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """How the run differs from the ideal, a sentence each; none for the ideal's end."""
+        """How the run differs from the ideal, a sentence each; none for an ideal run."""
         return tuple(list_differences(self.outcome, self.ideal))
 
     @property

@@ -107,7 +107,7 @@ class SwapMarket:
         return artifact.decode_result(function, output)
 
     def quote(self, amount_in: int, path: list[Address]) -> int:
-        """Return the yield of a swap along a path of tokens, in base units."""
+        """Return the amount that a swap along a path of tokens gives, in base units."""
         return int(self.read(self.router, "getAmountsOut", amount_in, path)[-1])
 
     def read_balance(self, account: Address) -> int:

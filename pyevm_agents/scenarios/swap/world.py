@@ -206,7 +206,7 @@ class SwapWorld(WorldContracts):
         self.owner.transact(account, b"", value_wei=ACCOUNT_NATIVE_WEI)
 
     def quote(self, amount_in: int, *symbols: str) -> int:
-        """Return the yield of a swap along a path of tokens, in base units."""
+        """Return the amount that a swap along a path of tokens gives, in base units."""
         path = [self.address(symbol) for symbol in symbols]
         return int(self.read("router", "getAmountsOut", amount_in, path)[-1])
 

@@ -174,7 +174,7 @@ class TradingWorld(WorldContracts):
         return {each: value / total for each, value in zip(ASSETS, values, strict=True)}
 
     def read_request(self, post: str) -> str:
-        """Return the agent's request for a post."""
+        """Return the request to the agent for a post."""
         return str(self.read("agent", "requestFor", post))
 
     # -- deployment -- #
