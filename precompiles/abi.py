@@ -157,7 +157,7 @@ class ParamDescription:
     def limits(self) -> range | tuple[str, ...] | None:
         """The values of an argument, or of a list's items; None: all of the type.
 
-        The description states the values, else the range of the marker applies.
+        The values that the description states, else the range of the marker.
         """
         if self.values is not None or self.abi_type is None or self.text_type is not None:
             return self.values

@@ -77,7 +77,7 @@ class AbiType:
 
     @property
     def leaves(self) -> tuple[AbiType, ...]:
-        """The elementary types, in order: of an array, those of one item."""
+        """Elementary types, in order: an elementary type alone; of an array, those of one item."""
         if not self.parts:
             return (self,)
         return tuple(leaf for part in self.parts for leaf in part.leaves)
@@ -127,7 +127,7 @@ def parse_type(text: str) -> AbiType | None:
 
 
 def _parse(text: str, at: int, depth: int) -> tuple[AbiType, int] | None:
-    """Return the type that starts at a place, and the end; None if deeper than `depth`."""
+    """Return the type that starts at a place, and the end; None if malformed, or above `depth`."""
     parsed = _parse_tuple(text, at, depth) if text[at : at + 1] == "(" else _read_word(text, at)
     if parsed is None:
         return None

@@ -119,7 +119,7 @@ class ExecutorObserver(Protocol):
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Handle a generation, complete or not, before gas is charged.
+        """Handle a generation, complete or not, before the gas of the output is charged.
 
         Input:
             computation: the executor's.

@@ -1,4 +1,4 @@
-"""The gate: a tool use of an unsure model becomes a question to the user.
+"""The gate: a tool use of an unsure model becomes an answer with a question to the user.
 
 The rule `max_surprisal` of `decoding_rules.py` is the threshold; 0 switches the gate off.
 `language_model.Confidence` defines the surprisal: in the short format, that of all tokens after the
@@ -41,7 +41,7 @@ def withhold(  # noqa: PLR0913, PLR0917 - the gate's inputs
     steps: Sequence[HistoryStep],
     candidates: Sequence[int] = (),
 ) -> ToolUse | FinalAnswer:
-    """Return a tool use that the model is sure of, else a question to the user.
+    """Return a tool use that the model is sure of, else an answer with a question to the user.
 
     The answer names the chosen tool and the best other one of the router, or "none". A model
     without weights reports no confidence, and passes.
@@ -66,9 +66,8 @@ def is_sure(
 ) -> bool:
     """Return whether the gate lets a tool use pass.
 
-    A tool use passes with a surprisal of at most `max_surprisal`, if the router, where there is
-    one, prefers the tool: of the scores above that of no tool, 0, the highest, and of equal
-    ones the first.
+    A tool use passes if the surprisal is at most `max_surprisal`, and the router, if there is one,
+    prefers the tool: the highest score above 0, the score of no tool, and of equal ones the first.
 
     Input:  the index of the chosen tool; those that could be chosen, empty for all.
     """

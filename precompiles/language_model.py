@@ -112,7 +112,7 @@ class GenerationRequest:
     scores, follows it instead of `grammar`, and reports that (`Generation.is_free`)."""
 
     def to_free_format(self) -> GenerationRequest:
-        """Return the request in the free format without scores; no copy if in that format."""
+        """Return the request in the free format without scores; the same object if already so."""
         if self.scoring is None:
             return self
         return replace(self, grammar=self.free_grammar, scoring=None, free_grammar="", decided="")
@@ -209,7 +209,8 @@ class LanguageModel(Protocol):
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
         The result is a function of the model's weights, the engine's build, `prompt_tokens`,
-        `grammar` and `scoring`; `max_tokens` only truncates. Ties go to the lowest token ID.
+        `grammar` and `scoring`; `max_tokens` only truncates the result. Ties go to the lowest token
+        ID.
         """
 
 

@@ -103,7 +103,7 @@ def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
 
     Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
             step; a reasoning that is not exactly a thought, an action and an action input; in
-            version 1, or without exactly one escaped observation at the end).
+            version 1, a reasoning without exactly one escaped observation at the end).
     """
     if request.version is Version.FIRST:
         return _parse_observed(request.agent_reasoning)
@@ -218,8 +218,8 @@ def parse(
 ) -> ToolUse | FinalAnswer:
     """Parse generated text into a tool use or an answer, with handles expanded to addresses.
 
-    Input:  the text; the tools; the handles; the expansion of strings for a tool, by default of all
-        handles.
+    Input:  the text; the tools; the handles; the function that expands strings for a tool, by
+        default with all handles.
     Raises: GrammarViolationError: the grammar does not admit the text.
     """
     match = _OUTPUT.fullmatch(text)

@@ -33,7 +33,7 @@ SELECTOR_BYTES = 4
 ADDRESS_BYTES = 20
 HASH_BYTES = 32
 FIRST_V = 27
-"""The least `v` of a signature of a message. Source: yellow paper, appendix F."""
+"""`v` of a signature of a message with parity 0. Source: yellow paper, appendix F."""
 
 # -- limits: checked before parsing and charging -- #
 

@@ -223,7 +223,7 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
     *,
     items: Sequence[Item] | None = None,
 ) -> tuple[Filling, ...] | Obstacle:
-    """Return the ways in which an order fills a tool, or the reason against.
+    """Return the ways in which an order fills a tool, or the reason for none.
 
     Input:  the request, an order of the request, a tool, the meanings of values, how much the
         order's verb speaks for the tool; items that are used in place of all.
@@ -276,7 +276,7 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
 
 
 def _asks_for_person(scan: Scan, order: Order) -> bool:
-    """Return whether a question begins with `who`: the values alone don't name the goal."""
+    """Return whether a question begins with `who`: the values alone don't name the subject."""
     return scan.tokens[max(order.first, order.parts[0].opener_end)].word in {"who", "whose", "whom"}
 
 
@@ -407,7 +407,7 @@ class _Binder:
         self._steps = 0
 
     def bind(self) -> list[tuple[PlannedCall, ...]] | Obstacle:
-        """Return the calls that use each value once; all readings of equal rank."""
+        """Return the calls that use each value once; all readings with the highest score."""
         self._assign(0, [()] * len(self._slots), 0)
         if not self._found:
             return self._failure
@@ -1355,7 +1355,7 @@ class _Binder:
         return []
 
     def _read_truth(self, slot: ParameterSlot) -> Value | None:
-        """Return the truth value that an order states; None if both."""
+        """Return the truth value of an order, both if a result decides; None if both are stated."""
         words = {
             stem(token.word) for token in self._iter_words() if token.word not in {"on", "off"}
         }
@@ -1485,7 +1485,7 @@ class _Binder:
     def _read_named_in(
         self, slot: ParameterSlot, spans: Sequence[tuple[int, int]]
     ) -> tuple[Value, ...]:
-        """Return the one integer that a word in each span stands for; None if missing in one."""
+        """Return the one integer that a word in each span stands for; empty if missing in one."""
         found: list[Value] = []
         for start, end in spans:
             words = " ".join(stem(token.word) for token in self._scan.tokens[start:end])

@@ -41,7 +41,8 @@ def judge_step(
 ) -> Step | NoPlan | Done:
     """Return a step without the calls that a judge removes; a refusal if no call is left.
 
-    Input:  the step by the rules; the request; the judge; the writer of a call as a text.
+    Input:  the step that the rules found; the request; the judge; a function that writes a call as
+            a text.
     """
     if not isinstance(found, Step):
         return found

@@ -727,7 +727,7 @@ class _Scanner:
         return UnitKind.NONE, "", "", end, ""
 
     def _is_act(self, at: int) -> bool:
-        """Return whether a word after a number is a verb at the end, or needs a tool's noun."""
+        """Return whether a word after a number is a verb at the end, or means a tool's noun."""
         word, after = self._tokens[at].word, self._tokens[at + 1 : at + 2]
         is_end = not after or after[0].kind is TokenShape.SIGN or after[0].word in _POLITE
         is_verb = stem(word) in (self._known.verbs | _VERB_STEMS) - self._known.labels

@@ -760,7 +760,7 @@ class Planner:
         done: int,
         matches: Callable[[PlannedCall, int], bool],
     ) -> tuple[Order, list[Filling]] | None:
-        """Fill an order with `all my USDC`, after a call that reads the balance, or None."""
+        """Fill an order with `all my USDC` after a call that reads the balance, or return None."""
         read = self._find_balance(order)
         if read is None or context.has_result:
             return None
@@ -1021,7 +1021,7 @@ class Planner:
     ) -> Obstacle | None:
         """Return the words left over by the one tool with the verb, if others have a synonym.
 
-        `Contribute 100 USDC to trip 1 for Ann` has no payment, because `contribute` takes no Ann.
+        `Contribute 100 USDC to trip 1 for Ann` makes no payment, because `contribute` takes no Ann.
         """
         head = stem(self.scan.tokens[order.head].word) if order.head >= 0 else ""
         if not head or self.scan.tokens[order.head].word in _GENERAL_VERBS:

@@ -1,4 +1,4 @@
-"""Why a request is declined, in words: the misunderstood part, and the most useful reason.
+"""Why a request is declined, in words: the part not understood, and the most useful reason.
 
     I can't do that: I don't know who "Carol" is, in "Send 5 USDC to Carol".
 

@@ -365,9 +365,9 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def read_mode(tool: Tool) -> tuple[str, bool | None, frozenset[bytes]]:
-    """Return a tool's description without marker, whether the tool reads, the function called.
+    """Return a tool's description without marker, whether the tool reads, and the called functions.
 
-    None if the description does not state whether the tool reads.
+    None in place of a truth value if the description does not state whether the tool reads.
     """
     found = MARKER.search(tool.description)
     if found is None:

@@ -1,4 +1,4 @@
-"""Input of a router, of a clause and of a tool: words, and counts of values.
+"""Input of a router, from a clause and from a tool: words, and counts of values.
 
 A router scores (clause, tool), and never reads a tool result: a result cannot choose a tool.
 

@@ -100,7 +100,7 @@ class BlockOverride:
     blob_base_fee_wei: int | None = None
 
     def apply_to(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Return a header with the overrides applied; the same object without overrides."""
+        """Return a header with the overrides applied; if there are none, the same object."""
         fields: dict[str, object] = {
             "block_number": self.number,
             "timestamp": self.timestamp_seconds,

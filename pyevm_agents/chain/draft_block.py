@@ -123,7 +123,7 @@ class DraftBlock:
     def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
         """Persist a VM's state; return a header with the root.
 
-        The header is stored, and thus distinct from that of a block without transactions.
+        The header is stored, and thus not taken for that of a block without transactions.
         """
         vm.state.persist()
         changed = header.copy(state_root=vm.state.state_root)

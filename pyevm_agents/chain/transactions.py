@@ -98,7 +98,7 @@ def build_impersonated(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Build a transaction of an account without a key. Input and errors as for `sign`."""
+    """Build a transaction without the sender's key. Input and errors as for `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
         v = FIRST_PROTECTED_V + 2 * chain_id

@@ -236,7 +236,7 @@ def read_reply(stream: IO[bytes]) -> EngineReply | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationStats:
-    """Evaluation counts of a generation: of time only, and different between hosts."""
+    """Evaluation counts of a generation, which affect time only and differ between hosts."""
 
     evaluated_tokens: int
     """Prompt and output tokens that were decoded for this generation."""

@@ -1,4 +1,4 @@
-"""Gas limits of calls and transactions, capped by the ether of the senders.
+"""Gas limits of calls and transactions, capped to the gas that the senders can pay for.
 
 Source: geth, eth/gasestimator/gasestimator.go.
 """
@@ -57,7 +57,7 @@ def estimate_gas(
 
 
 def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
-    """Return a call whose gas is capped by the ether of the sender.
+    """Return a call with the gas capped to the amount that the sender can pay for.
 
     Raises: AllowanceError: the balance is below the value, or below the price of `LEAST_GAS`.
     """

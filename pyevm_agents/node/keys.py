@@ -117,7 +117,7 @@ class Keys:
         return self.impersonates_all or address in self.impersonated
 
     def impersonate(self, address: Address) -> None:
-        """Start to send for an account without a key."""
+        """Start to send for an account without the account's key."""
         if address not in self._keys:
             self.impersonated |= {address}
 

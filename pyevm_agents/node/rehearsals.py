@@ -59,7 +59,7 @@ class Rehearsals:
         self._lock = threading.Lock()
 
     def begin(self, transaction: SignedTransactionAPI) -> Future[None] | None:
-        """Queue a rehearsal of a transaction, unless queued; return the future.
+        """Queue a rehearsal of a transaction, unless one is queued or running; return the future.
 
         Output: raises the fault that ends the rehearsal; None if the transaction has had all
             rehearsals.
@@ -101,7 +101,7 @@ class Rehearsals:
             }
 
     def merge_notes(self, transactions: Iterable[SignedTransactionAPI]) -> GenerationNotes | None:
-        """Return the notes of some transactions; None if no rehearsal has ended."""
+        """Return the notes of some transactions; None if no rehearsal of these has ended."""
         with self._lock:
             entries = [self._by_hash.get(transaction.hash) for transaction in transactions]
             parts = [

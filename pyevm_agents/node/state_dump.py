@@ -158,7 +158,7 @@ def _dump_header(head: BlockHeaderAPI) -> dict[str, str]:
 
 
 def load(node: Node, form: object) -> None:
-    """Put a dump's accounts into the latest state, and mine up to the dump's number and time.
+    """Put a dump's accounts into the latest state; mine to the number and time of the dump's head.
 
     Only the write queue's thread calls this.
 

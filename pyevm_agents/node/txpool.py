@@ -145,9 +145,9 @@ class TxPool:
             return removed
 
     def on_mined(self, transactions: Sequence[SignedTransactionAPI]) -> None:
-        """Remove the transactions of a new block, and those with lower nonces of the same senders.
+        """Remove the transactions of a new block's senders up to the nonces of the block.
 
-        The block's commit has deleted the journal's rows of these nonces.
+        The block's commit has deleted the journal's rows of the block's own nonces.
         """
         with self._lock:
             for transaction in transactions:
@@ -179,7 +179,7 @@ class TxPool:
 
         Input:
             nonce_of: returns an account's nonce in the state.
-            base_fee_wei: of the next block; transactions below are left out.
+            base_fee_wei: of the next block; transactions below that fee are left out.
         """
         lines: list[tuple[list[PoolTransaction], int]] = []
         for sender, own in self._copy_by_sender():

@@ -26,7 +26,8 @@ class AccessListTracer(NoopTracer):
 
     Excludes accounts that are warm anyway, but not the slots of these: the sender, the callee or
     created contract, precompiles, and signers of authorizations. A list changes the gas, and thus
-    may change the touched slots: repeat the trace with the resulting list until stable.
+    may change the touched accounts and slots: repeat the trace with the resulting list until
+    stable.
     """
 
     watched_opcodes = TOUCHING_OPCODES

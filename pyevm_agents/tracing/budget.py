@@ -60,7 +60,7 @@ class TracePool:
 
 
 class TraceBudget:
-    """Bytes that the traces of one request may still hold. A context manager that releases all."""
+    """Bytes that one request's traces may still hold; a context manager that releases the bytes."""
 
     def __init__(self, most_bytes: int = MAX_TRACE_BYTES, pool: TracePool | None = None) -> None:
         """Create a budget, which the tracers of a request share.

@@ -198,13 +198,13 @@ class TracerDispatcher:
     # -- internals -- #
 
     def _get_current_call(self, computation: BaseComputation) -> OpenCall:
-        """Return the open call of a computation, after leaving a finished creation."""
+        """Return the open call of a computation, after leaving the creation that ended last."""
         if self._open_calls[-1].computation is not computation:
             self.exit_ended_call()
         return self._open_calls[-1]
 
     def _emit_refused_frame(self, current: OpenCall, step: OpcodeStep) -> None:
-        """Report a call or creation that py-evm rejected, because geth enters first."""
+        """Report a call or creation that py-evm rejected, because geth enters the frame first."""
         computation = current.computation
         meter = get_meter(computation)
         reason = find_refusal_reason(current, step)

@@ -93,7 +93,7 @@ class TouchedStateTracer(NoopTracer):
             self._add(created)
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
-        """Drop the account or slot of an opcode without the gas to touch it, and without a call."""
+        """Drop the touches of a failed opcode, which lacked the gas, and made no call."""
         if step.error is None:
             return
         for account, slot in self._just_added:

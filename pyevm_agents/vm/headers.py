@@ -104,7 +104,7 @@ class PragueHeader(of_prague.PragueBlockHeader):
 
 
 class AgentBlock(of_cancun.CancunBlock):
-    """A block that may hold the receipts. Base of the blocks of all forks."""
+    """A block, with or without receipts. Base of the blocks of all forks."""
 
     receipts: tuple[ReceiptAPI, ...] | None = None
     """The receipts of a block that this process executed; None otherwise."""

@@ -17,9 +17,9 @@ class InterruptedExecutionError(Exception):
 class Interruption:
     """A switch that ends the executions of a request. Thread-safe.
 
-    The interpreter looks up each opcode in a dictionary. A watched execution has a separate one, in
-    which the switch replaces every opcode by one that raises. A running precompile, such as a
-    generation, is finished first.
+    The interpreter looks up each opcode in a dictionary. A watched execution has a separate
+    dictionary, in which the switch replaces every opcode by one that raises. A running precompile,
+    such as a generation, is finished first.
     """
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ def osaka_modexp(computation: ComputationAPI) -> ComputationAPI:
     """Return a base to the power of an exponent, modulo a modulus; 0 modulo 0.
 
     Gas: by EIP-7883, at least 500.
-    Raises: VMError: a length above 1,024 bytes (EIP-7823); takes all gas.
+    Raises: VMError: a length above 1,024 bytes (EIP-7823); the failure takes all gas.
     """
     data = computation.msg.data_as_bytes
     if max(extract_lengths(data)) > MAX_LENGTH_BYTES:

@@ -146,13 +146,13 @@ class OsakaAgentState(PragueAgentState):
 
 
 class Bpo1AgentState(OsakaAgentState):
-    """The state class of Osaka with the first later blob schedule."""
+    """The state class of Osaka with the first blob schedule after Osaka."""
 
     blobs = BPO1_BLOBS
 
 
 class Bpo2AgentState(OsakaAgentState):
-    """The state class of Osaka with the second later blob schedule."""
+    """The state class of Osaka with the second blob schedule after Osaka."""
 
     blobs = BPO2_BLOBS
 
@@ -179,7 +179,7 @@ class WatchedVM(FrontierVM):
         """Return the gas used by a transaction, for which the sender paid.
 
         The refund is at most a fifth of the gas used before the calldata floor (EIP-7623). py-evm
-        charges accordingly, but the receipt caps the refund by the gas with the floor.
+        charges accordingly, but py-evm's receipt caps the refund by the gas with the floor.
         """
         used = transaction.gas - computation.get_gas_remaining()
         refund = cls.calculate_net_gas_refund(used, computation.get_gas_refund())
@@ -236,7 +236,7 @@ class AgentVM(WatchedVM, CancunVM):
         """Validate gas limit and base fee of a block.
 
         The first block of a fork has the gas limit of the chain config. An import computes the base
-        fee.
+        fee of that block.
 
         Raises: ValidationError: the header is invalid.
         """
@@ -340,7 +340,7 @@ class OsakaAgentVM(PragueAgentVM):
 
 
 class Bpo1AgentVM(OsakaAgentVM):
-    """The VM of Osaka with the first later blob schedule (EIP-7892)."""
+    """The VM of Osaka with the first blob schedule after Osaka (EIP-7892)."""
 
     fork = "bpo1"
     _state_class = Bpo1AgentState
@@ -349,7 +349,7 @@ class Bpo1AgentVM(OsakaAgentVM):
 
 
 class Bpo2AgentVM(OsakaAgentVM):
-    """The VM of Osaka with the second later blob schedule (EIP-7892)."""
+    """The VM of Osaka with the second blob schedule after Osaka (EIP-7892)."""
 
     fork = "bpo2"
     _state_class = Bpo2AgentState

@@ -1,4 +1,4 @@
-"""A router: integer scores of (clause, tool) on a model's own tokens; no tool scores 0.
+"""A router: integer scores of (clause, tool) on a model's own tokens, and 0 for using no tool.
 
 Each token of the vocabulary has a row of `WIDTH` signed bytes and a weight. A token of the clause
 matches the most similar token of the tool's name, description and parameters, and the reverse. The

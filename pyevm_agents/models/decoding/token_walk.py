@@ -3,8 +3,8 @@
 The rule, which is part of consensus, for the tokens T up to now:
 
 1. *Forced.* If the grammar leaves a single text F as continuation, the tokens of F that no further
-    text could change (`compute_ff_tokens`) follow without a choice, as long as equal to the
-    canonical tokens of T's text and F. The last one is dropped if a dead end (see 2).
+    text could change (`compute_ff_tokens`) follow without a choice, while matching the canonical
+    tokens of T's text and F. The last one is dropped if a dead end (see 2).
 2. *Chosen.* Otherwise the tokens admitted by the grammar are tried in the order of logits
     (`TokenRanking`), at most `MAX_CANDIDATES`. The first admissible one is taken:
    - T and the token begin the canonical tokens of the joint text and of the forced text that
@@ -216,7 +216,7 @@ class TokenRanking:
     """Ranks the tokens of a vocabulary by logit; ties go to the lowest token.
 
     All end-of-generation tokens are one candidate, because of equal meaning: the vocabulary's own
-    end token, with the highest logit of all.
+    end token, with the highest logit among these tokens.
     """
 
     def __init__(self, vocabulary_tokens: int, ends: Sequence[int]) -> None:

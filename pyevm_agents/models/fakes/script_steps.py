@@ -177,7 +177,7 @@ def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep
 
 
 def again(step: Step, /) -> RepeatedStep:
-    """Script a step that answers all further requests: the last one of a script.
+    """Script a step that answers all further requests; must be the last step of a script.
 
     Raises:
         ConfigError: the argument is not a step.

@@ -5,7 +5,7 @@
         answer("Done."),
     ])
 
-The steps pass the prompt's grammar and are counted in tokens of a real vocabulary, a real model
+The steps pass the prompt's grammar and are counted in tokens of a real vocabulary: a real model
 could generate the same texts at the same gas.
 
 Source: docs/architecture.md#models-without-weights

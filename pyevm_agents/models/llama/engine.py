@@ -109,7 +109,7 @@ class Engine:
         Raises:
             ConfigError: the file, the build or the CPU is unsupported.
             EngineFault: the child died.
-            AgentsError: an error reported by the child, as the class named there.
+            AgentsError: an error reported by the child, of the class that the child names.
         """
         return self._run_locked(lambda: self._ask_locked(request, report))
 
@@ -229,7 +229,7 @@ class Engine:
     def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
         """Load the files into the child, starting one if necessary; return identity and key.
 
-        The stamps are taken before hashing, the hash or the child thus notices a later change.
+        The stamps are taken before hashing: the hash or the child notices a later change.
         """
         options = self._options
         if not options.vocabulary_only:

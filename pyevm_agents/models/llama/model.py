@@ -205,7 +205,7 @@ class LlamaModel(GgufModel):
             path: a GGUF file; None for the default model.
             adapter: a LoRA adapter in GGUF that is applied to the model. None for the one installed
                 with the default model, and for no adapter with any other file; `NO_ADAPTER` for the
-                default model alone.
+                default model without an adapter.
             threads: 1 to 512; None for the number of cores, up to 4. Affects time only.
             context_tokens: context length; None for the length that the model was trained for, up
                 to 8,192.

@@ -106,7 +106,7 @@ class PrefixCache:
         return True
 
     def put(self, tokens: Tokens, state: State, *, prompt_tokens: int | None = None) -> bool:
-        """Cache a prefix, replacing those that are extended; return False above the limit.
+        """Cache a prefix in place of those that the prefix extends; return False above the limit.
 
         A prefix of an entry that is already cached only marks that entry as used.
 

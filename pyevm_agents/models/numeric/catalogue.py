@@ -83,7 +83,7 @@ def parse_named_files(texts: Sequence[str]) -> dict[str, str]:
 def open_named_models(
     models: NamedModels, *, folder: Path | None = None, source: str = "numeric model"
 ) -> dict[str, NumericModel]:
-    """Open models by name. A file that was opened before is not read again.
+    """Open models by name. Content that was opened before is not parsed again.
 
     Input:
         models: models or files by name, or texts.

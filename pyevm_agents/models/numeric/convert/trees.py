@@ -208,7 +208,7 @@ class NodeTables:
 
 
 def order_nodes(forest: Forest) -> NodeTables:
-    """Order the nodes breadth first: roots, then children in pairs, and onwards."""
+    """Order the nodes breadth first: roots, then children in pairs, and so on."""
     order = list(map(int, forest.roots))
     child: list[int] = []
     depth, level_end = 0, len(order)

@@ -125,7 +125,7 @@ class Nest:
 
 
 def find_nest(shape: Sequence[int], maps: Sequence[np.ndarray]) -> Nest | None:
-    """Return the loops over a result that read operands by index maps; None if two loops do not.
+    """Return the loops over a result that read operands by index maps; None if two are too few.
 
     Input:
         maps: the operand's element for each element of the result.

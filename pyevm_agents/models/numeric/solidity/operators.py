@@ -258,7 +258,7 @@ def _read_zero_points(emitter: Emitter, node: GraphNode) -> list[np.ndarray | No
 
 
 def _subtract(emitter: Emitter, name: str, zero: np.ndarray | None) -> Place | None:
-    """Add the subtraction of a zero point from a tensor, if any.
+    """Add the subtraction of a zero point from a tensor; return None without a zero point.
 
     A constant tensor is stored without the zero point.
     """
