@@ -52,7 +52,7 @@ class CodeGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractDescription:
-    """A contract as people know one: name, ABI, runtime code."""
+    """The name, the ABI and the runtime code of a contract."""
 
     name: str
     errors: Mapping[bytes, ErrorDefinition] = field(default_factory=dict)

@@ -4,8 +4,8 @@
     known.add(describe_contract("Vault", abi, runtime_code))
     known.find_name(chain.code(address))      # "Vault"
 
-Each chain has separate ones. A contract is recognized by the runtime code, as in Foundry's traces:
-compared without the compiler's metadata, immutables and library addresses.
+Each chain has separate known contracts. A contract is recognized by the runtime code, as in
+Foundry's traces: compared without the compiler's metadata, immutables and library addresses.
 """
 
 from __future__ import annotations

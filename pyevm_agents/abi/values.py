@@ -95,7 +95,7 @@ class EventDefinition(AbiDefinition):
 
 
 def normalize_entry(entry: object) -> Mapping[str, Any] | None:
-    """Return an entry with the type; None for a value that is no object.
+    """Return an entry with a type; None for a value that is no object.
 
     One without a type is a function. Source: Solidity's ABI specification.
     """
@@ -241,7 +241,7 @@ def compute_topic(signature: str) -> bytes:
 
 
 def decode_values(types: Sequence[str], data: bytes) -> tuple[object, ...] | None:
-    """Return ABI-encoded values; None if the data do not encode values, or exceed the limits."""
+    """Return ABI-encoded values; None for data that do not decode, or exceed the limits."""
     if len(data) > get_max_decoded_bytes(types):
         return None
     try:

@@ -189,7 +189,10 @@ class AgentEventBus:
         """Copied into another thread by `pyevm_agents.vm.stack_depth`."""
 
     def listen(self, listener: EventListener) -> Callable[[], None]:
-        """Add a listener; return the function that removes the listener, a repeatable one."""
+        """Add a listener; return a function that removes the listener.
+
+        A second call of that function does nothing.
+        """
         with self._lock:
             self._listeners = (*self._listeners, listener)
 

@@ -1,6 +1,6 @@
-"""Revert data as text: errors of known contracts, of the executor, and of Solidity itself.
+"""Failures of calls: reasons as text, nested calls out of gas, and answers of undone runs.
 
-An agent wraps the reason of a failed tool in an error: reasons nest, and are shown in full.
+The revert data do not contain the whole reason: the context comes from the computation.
 """
 
 from __future__ import annotations
@@ -206,8 +206,9 @@ def find_answer(
 ) -> str | None:
     """Return the answer of a transaction that ran an agent, also of one that undid the run.
 
-    Input:  the transaction's computation; returns the answer in the output of one that succeeded.
-    Output: None for a failure of another reason.
+    Input:  the transaction's computation; a function that returns the answer in the output of a
+            transaction that succeeded.
+    Output: None for a failure with another reason.
     """
     output = bytes(computation.output)
     return find_not_done(output) if computation.is_error else str(decode_output(output))

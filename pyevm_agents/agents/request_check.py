@@ -138,7 +138,7 @@ def find_differences(
 
 
 class _Check:
-    """One comparison. Quantities are marked as used by the stating text or transfer."""
+    """One comparison. A quantity of the request is marked as used where an effect matches."""
 
     def __init__(
         self, reading: RequestReading, effects: RunEffects, units: Mapping[str, AmountUnit]
@@ -280,7 +280,7 @@ class _Check:
             self._add(DifferenceKind.UNSTATED_AMOUNT, f"{text}{' once more' * again}: {reason}")
 
     def _use_all(self, amount: int, token: Address | None) -> bool:
-        """Mark all open quantities of a token, if an amount together."""
+        """Mark all open quantities of a token, if the sum is the amount."""
         found = [
             index
             for index, quantity in enumerate(self._reading.quantities)

@@ -68,7 +68,7 @@ def read_abi_file(path: Path, contract: str | None = None) -> ContractInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractAbi:
-    """A contract of a file: name, ABI, and runtime code if the file has one."""
+    """A contract of a file: name, ABI, and runtime code if the file has any."""
 
     name: str
     entries: tuple[object, ...]

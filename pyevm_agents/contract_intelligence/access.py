@@ -341,7 +341,7 @@ def _find_barrier(
 def _find_dead_end(
     place: Surroundings, function: FunctionCapability, found: SearchResult
 ) -> _Barrier | None:
-    """Return the code that stops every caller: it always reverts, or runs once and has run.
+    """Return the barrier to every caller: the code always reverts, or runs once and has run.
 
     The code proposes the reason, and no execution shows otherwise.
     """

@@ -77,8 +77,8 @@ def name_token(
 ) -> tuple[str, Path]:
     """Return the parameter that chooses the token of an amount, such as `asset` or `path[0]`.
 
-    Input: the amounts that the call moved.
-    Output: name and path of the parameter; the token itself and no path if no parameter chooses.
+    Input: moved: an amount that the call moved.
+    Output: name and path of the parameter; the token itself and no path without such a parameter.
     """
     own = to_hex_address(result.probe.sender)
     for leaf in _list_addresses(search, result):

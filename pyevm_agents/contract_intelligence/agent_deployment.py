@@ -87,7 +87,7 @@ def deploy_tools(
 ) -> tuple[Address, ...]:
     """Create tools and register each at the account; return the addresses, in order.
 
-    Tools that an earlier deployment created or registered are not sent again.
+    Creations and registrations of an earlier deployment are not sent again.
     """
     return tuple(_deploy_tool(owner, factory, account, spec) for spec in specs)
 

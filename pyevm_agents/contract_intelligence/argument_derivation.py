@@ -129,7 +129,7 @@ def _derive_account(
     leaf: CalldataLeaf,
     compared: list[ValueComparison],
 ) -> Derivation | None:
-    """Return the account, for a recipient of assets in exchange, and for an owner of assets.
+    """Return the account, for a recipient of assets in exchange, and for the owner of the assets.
 
     An account that only gives a token away chooses the recipient.
     """

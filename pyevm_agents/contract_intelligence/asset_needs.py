@@ -200,7 +200,7 @@ def _find_kind(prober: Prober, call: TracedCall, result: ProbeResult) -> Approva
 
 
 def _is_token(prober: Prober, account: Address, call: TracedCall) -> bool:
-    """Whether a contract is a token: a transfer ran, or balance or allowance is readable."""
+    """Whether a contract is a token: a transfer ran, or balance or approval is readable."""
     if not prober.chain.code(call.account):
         return False
     if not call.is_error:

@@ -276,7 +276,7 @@ class CallSearch:
         return replace(attempt, cost=cost, change=None, origin=place)
 
     def _learn(self, place: tuple[object, ...], change: tuple[Path, object]) -> None:
-        """Keep the argument that let an attempt go on, also for attempts that failed there."""
+        """Keep the argument that let an attempt go on; apply that to attempts that failed there."""
         if self._remedies.setdefault(place, change) is not change:
             return
         for attempt in self._failed.get(place, ()):
@@ -449,7 +449,7 @@ class CallSearch:
     def sign(
         self, attempt: CallAttempt, signer: Address, sign: Callable[[bytes], tuple[int, int, int]]
     ) -> CallAttempt | None:
-        """Return an attempt of another account with a signature; None if nothing is signed.
+        """Return an attempt with another account's signature; None if no signature is checked.
 
         Input: sign: returns v, r and s for a hash.
         """

@@ -78,7 +78,7 @@ class LoggedWords:
             self._add(int.from_bytes(read[start : start + WORD_BYTES], "big"))
 
     def _add(self, word: int) -> None:
-        """Keep a word by its looks: an address, a number or a text."""
+        """Keep a word that looks like an address, a selector or a hash; drop small numbers."""
         data = word.to_bytes(WORD_BYTES, "big")
         if LEAST_ADDRESS < word < 2**160:
             self.accounts[word_to_address(word)] = None
@@ -124,9 +124,9 @@ class Surroundings:
         return selector in self._reverting[account]
 
     def list_writers(self, account: Address, slot: int, result: ProbeResult) -> frozenset[bytes]:
-        """Return the functions that seem to write a slot of the contract; empty for another's slot.
+        """Return the functions that seem to write a slot of the contract.
 
-        Input: the slot; a call that wrote the slot.
+        Input: the slot; a call that wrote the slot. Output: empty for a slot of another contract.
         """
         if account != self.contract:
             return frozenset()
@@ -149,7 +149,7 @@ class Surroundings:
     def list_others(self, keeper: Address | None = None) -> tuple[Address, ...]:
         """Return the other accounts for which a call is tried.
 
-        Input: keeper: the contract that keeps the members, whose logs may have the names.
+        Input: keeper: the contract that keeps the members, whose logs may name members.
         """
         kept = None if keeper is None else self._get_logged(keeper)
         listed = (

@@ -279,7 +279,7 @@ class Relationships:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractIntelligence:
-    """A contract as one account sees the functions, at one block."""
+    """A contract, with the functions as seen from one account, at one block."""
 
     address: str
     name: str

@@ -87,7 +87,7 @@ class ContractReader:
         return len(result.output) >= WORD_BYTES
 
     def read_token(self, address: str) -> TokenFacts | None:
-        """Return symbol, decimals and name of a token; None without both of the first two."""
+        """Return symbol, decimals and name of a token; None if the first two are missing."""
         if address not in self._tokens:
             self._tokens[address] = self._read_token(address)
         return self._tokens[address]

@@ -3,7 +3,7 @@
 An item is an entry of a mapping, such as a node of ENS or a deal of an escrow. The search for calls
 gives the account the needed item. Here other executions show the item's owner, and whether the
 account has an item, or can make one by a call. Items of a token (ERC-721, ERC-1155) do not count:
-they are assets, which the account can get as a balance.
+they are assets, which the account can get like a balance.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _name_items(item: _Item, attempt: CallAttempt, words: Sequence[int]) -> Iter
 
 
 def fit_word(kind: str, word: int) -> object:
-    """Return a word as a value of an elementary type; None if out of the type's range."""
+    """Return a word as a value of an elementary type; None if word and type do not fit."""
     if kind.startswith("bytes") and kind != "bytes":
         return word.to_bytes(WORD_BYTES, "big")[: int(kind.removeprefix("bytes"))]
     if kind.startswith("uint") and word < 1 << int(kind.removeprefix("uint")):

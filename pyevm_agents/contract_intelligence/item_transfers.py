@@ -139,7 +139,7 @@ def give_amounts(
 def is_token_item(
     prober: Prober, account: Address, slot: tuple[Address, int], result: ProbeResult
 ) -> bool:
-    """Whether a slot has the owner, the count or the approved mover of a token's item in a call.
+    """Whether a slot has owner, count or approved mover of a token's item that a call names.
 
     Input: the slot's contract and its number; a call that ran with the account in the slot.
     """

@@ -253,7 +253,7 @@ def _find_told(trials: _Trials, told: Sequence[object]) -> str:
 
 
 def _show_told(function: FunctionCapability, result: ProbeResult) -> tuple[Parameter, ...]:
-    """Return outputs of a read that are, word for word, a token's outputs."""
+    """Return outputs of a read, with the token whose balance, supply or allowance each repeats."""
     root = result.tape.root
     types = [each.abi_type for each in function.outputs]
     if root is None or root.output_taint is None or not all(map(_is_number, types)):

@@ -93,7 +93,7 @@ class FunctionRule:
         return split_types(self.signature[self.signature.index("(") :])
 
     def describe(self) -> FunctionCapability:
-        """Return the function, as of a contract without an ABI."""
+        """Return the function as known of a contract without an ABI."""
         return FunctionCapability(
             name=self.signature.partition("(")[0],
             signature=self.signature,

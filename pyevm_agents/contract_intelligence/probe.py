@@ -173,7 +173,7 @@ class ProbeResult:
 
     @property
     def failure_place(self) -> tuple[object, ...]:
-        """Place of the failure, with any arguments of the error."""
+        """Place of the failure, without the arguments of the error."""
         *places, _, halt = self.failure_site or ((), "")
         return (*places, self.output[:4], halt)
 

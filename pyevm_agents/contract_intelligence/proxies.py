@@ -231,7 +231,10 @@ def _classify(reader: ContractReader, address: str, targets: Sequence[str], code
 def _find_changers(
     reader: ContractReader, address: str, implementation: str, admin_slot: int
 ) -> tuple[str, ...]:
-    """Return the accounts that can replace an implementation: owners of admin or UUPS proxy."""
+    """Return the account, if known, that can replace an implementation.
+
+    That is the admin's owner, the admin if without an owner, or the owner of a UUPS proxy.
+    """
     admin = _read_slot(reader, address, admin_slot)
     if admin:
         return (reader.read_first_address(admin, OWNERS) or admin,)

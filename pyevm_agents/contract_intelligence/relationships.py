@@ -114,7 +114,7 @@ def _iter_quotes(
 
 
 def group_contracts(contracts: Sequence[ContractIntelligence]) -> tuple[tuple[str, ...], ...]:
-    """Return the contracts whose tools belong together: one names the other, or needs that token.
+    """Return the contracts whose tools belong together: one names or needs the other.
 
     Output: addresses; groups and members in the order of the contracts.
     """

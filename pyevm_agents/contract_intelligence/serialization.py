@@ -300,7 +300,7 @@ def build_context(
 ) -> str:
     """Return the lines of a base prompt: chain and account, handles, and uncallable functions.
 
-    Each text of a contract is on the line of one sentence.
+    Each text of a contract stays on the one line of a sentence.
     """
     account = contracts[0].account
     handles = choose_handles(contracts, account=account, people=people)

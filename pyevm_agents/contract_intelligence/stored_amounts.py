@@ -4,7 +4,7 @@
     buy(tokenId)            moves as much of a token
 
 A number counts a token if, after calls that differ in that number alone, another function moves the
-same amount of the token, or tries to. The first call is made as by another account, since few
+same amount of the token, or tries to. The first call is made from another account, since few
 contracts let an account deal with itself.
 """
 

@@ -74,7 +74,7 @@ def find_type_flaw(types: str) -> str:
 def fit_outputs(types: str) -> str:
     """Return types as which a tool can read outputs; `()` for outputs that are left out.
 
-    A function's address and selector, and decimals, are read as bytes, hexadecimal as text.
+    A function's address and selector, and decimals, are read as bytes, whose text is hexadecimal.
     """
     fitting = _FIXED.sub("bytes32", _FUNCTION.sub("bytes24", types))
     return "()" if find_type_flaw(fitting) else fitting

@@ -672,7 +672,7 @@ def _route_approval(
 
 
 def _name_derivation(parameter: Parameter) -> Parameter:
-    """Return a parameter whose derivation names a parameter."""
+    """Return a parameter whose derivation is a sentence that names the parameter."""
     derivation, start = parameter.derivation, f"{parameter.name}: "
     if derivation is None or not derivation.sentence or derivation.sentence.startswith(start):
         return parameter

@@ -123,7 +123,7 @@ class Argument:
 
     @property
     def marked_description(self) -> str:
-        """The tool's description, with a marker such as `[abi:uint8]` if needed."""
+        """The argument's description in the tool, with a marker such as `[abi:uint8]` if needed."""
         marker = choose_param_type(self.abi_type)[1]
         return " ".join(filter(None, (self.description, marker and f"[abi:{marker}]")))
 
@@ -690,9 +690,10 @@ def _parse_allowance(values: Sequence[Any], names: Sequence[str]) -> RequiredAll
 
 
 def split_marker(description: str) -> tuple[str, bool | None, tuple[str, ...]]:
-    """Return a tool's description without marker, whether the tool reads, the marker's addresses.
+    """Return a tool's description without the marker, and the facts of the marker.
 
-    Output: the unchanged text, None and no addresses where the description has no marker.
+    Output: the text, whether the tool only reads, and the addresses; the unchanged text, None and
+    no addresses where the description has no marker.
     """
     found = CALL_MARKER.search(description)
     if found is None:

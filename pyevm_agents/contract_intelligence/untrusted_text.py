@@ -106,7 +106,7 @@ class NameTable:
         return not self._looks.isdisjoint(self._list_looks(name))
 
     def add(self, *candidates: str) -> str:
-        """Add the first valid candidate, with a number after a name that looks alike.
+        """Add the first valid candidate, with a number if an earlier name looks alike.
 
         Input: names, of which the last one is valid.
         """

@@ -168,7 +168,7 @@ def _build_start(fixture: Fixture) -> dict[str, Json]:
 
 
 def _encode_numeric_files(files: Mapping[str, bytes]) -> dict[str, Json]:
-    """Return the section of the numeric models' files, in Base64; empty without models."""
+    """Return the section of the numeric models' files, in Base64; empty without numeric models."""
     encoded: dict[str, Json] = {
         name: base64.b64encode(data).decode() for name, data in files.items()
     }

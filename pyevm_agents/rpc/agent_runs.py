@@ -223,7 +223,7 @@ class RunSearch:
         )
 
     def _serialize(self, record: BlockRecord, run: ChainRun) -> Json:
-        """Serialize a run. The answer is the agent's last one, and no evidence of its acts."""
+        """Serialize a run. The answer is the agent's last one, no evidence of the agent's acts."""
         trace, header = run.trace, record.block.header
         outer = min((step.depth for step in trace.steps), default=0)
         own = [step for step in trace.steps if (step.agent, step.depth) == (run.agent, outer)]

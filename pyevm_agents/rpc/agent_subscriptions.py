@@ -180,7 +180,7 @@ class Throttle:
     def take_turn(self, event: Event) -> bool:
         """Return whether an event may be sent, and note the time if so.
 
-        The first `writing` event of a step always may.
+        The first `writing` event of a step may always be sent.
         """
         run = event.location.run
         if not isinstance(event, StepProgressed):

@@ -70,7 +70,7 @@ def encode_result(request_id: object, result: object) -> bytes:
     """Encode the response of a request that succeeded.
 
     Raises:
-        TypeError: the result is not JSON-ready. ValueError: the value contains itself.
+        TypeError: the result is not JSON-ready. ValueError: the result contains itself.
     """
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(request_id), encode(result))
 
@@ -79,7 +79,7 @@ def encode_error(request_id: object, error: RpcError) -> bytes:
     """Encode the response of a request that failed.
 
     Raises:
-        TypeError: the error's data is not JSON-ready. ValueError: the value contains itself.
+        TypeError: the error's data is not JSON-ready. ValueError: the data contains itself.
     """
     fields: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:

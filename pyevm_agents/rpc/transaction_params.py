@@ -99,7 +99,7 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
     """Decode a signed transaction, and recover the sender.
 
     Input:  the builder of the chain's transactions.
-    Raises: RpcError: not a transaction of the fork. ConfigError: blobs that are not proved.
+    Raises: RpcError: not a transaction of the fork. ConfigError: blobs without valid proofs.
     """
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")

@@ -166,9 +166,9 @@ class AgentAssertion:
         """Assert that no step used one of these tools, steps of nested agents included.
 
         Each name must be that of a tool which an agent of the transaction was offered, or has: a
-        prompt of the run lists it, or `getTools` of an agent, of one of the agent's tools, and
-        further tools. A run without any prompt is exempt: a run that failed before the first step,
-        or consists of steps without prompts.
+        prompt of the run lists it, or `getTools` of an agent, of one of the agent's tools, and so
+        on inward. A run without any prompt is exempt: a run that failed before the first step, or
+        consists of steps without prompts.
 
         Raises: ConfigError: no tool of the run's agents has the name.
         """

@@ -181,7 +181,7 @@ def reenters(agent: AddressLike, question: str) -> Fault:
 
     Reaction: `SimpleAgent` answers any caller. The second run has its own number and steps, which
     the script needs between those of the first. `WalletAgent` reverts with
-    `CallerNotAllowed(tool)`, as do the tool and the first run.
+    `CallerNotAllowed(tool)`; then the tool and the first run revert.
 
     Input:
         agent: the agent whose `run` the tool calls; an agent of version 1 must be a contract.
@@ -284,7 +284,8 @@ def never_answers(step: Step) -> RepeatedStep:
     """Use a tool in every step.
 
     Reaction: the run reverts with `NoFinalAnswer(maxIterations)`, and each step is paid. If the
-    model's context ends before that, with `ContextTooLong`; if the gas ends, without data.
+    model's context ends before that, the run reverts with `ContextTooLong`; if the gas ends,
+    without data.
 
     Input:
         step: the use of a tool, repeated for every request.

@@ -121,7 +121,7 @@ def resolve_tool_address(
 
 
 def _is_tool(chain: AgentChain, address: Address) -> bool:
-    """Return whether a contract has `inputDescription`, also of a faulty tool.
+    """Return whether a contract has `inputDescription`; true for a faulty tool, too.
 
     Raises:
         ConfigError: the address has no code.

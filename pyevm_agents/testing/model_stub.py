@@ -136,7 +136,7 @@ class ModelStub:
         self.script(*map(unchecked, texts))
 
     def use_model(self, model: LanguageModel | None) -> None:
-        """Generate with another model: an adversary, a cassette, a real one; None removes that.
+        """Generate with another model: an adversary, a cassette, a real one; None ends that.
 
         Raises:
             ScriptError: the previous script is not used up. ConfigError: not a model.

@@ -88,9 +88,9 @@ class AgentTestCase(unittest.TestCase):
         self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
 
     def _callTestMethod(self, method: Callable[[], object]) -> None:  # noqa: N802 - unittest's
-        """Run the test; if passed, verify that the script is used up.
+        """Run the test; after a pass, verify that the script is used up.
 
-        A cleanup can't, not knowing whether the test failed.
+        A cleanup can't verify: whether the test failed is unknown there.
         """
         self._is_run = True
         super()._callTestMethod(method)  # type: ignore[misc]  # not public

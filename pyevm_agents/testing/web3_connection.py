@@ -40,7 +40,7 @@ REVERTING = frozenset(("eth_call", "eth_estimateGas", SEND))
 
 
 class RevertibleChain(Protocol):
-    """The part of a chain that the middleware uses, such as `AgentChain`."""
+    """The members of a chain, such as `AgentChain`, that the middleware uses."""
 
     node: Node
 

@@ -105,7 +105,7 @@ def describe_growth(p: Interval) -> str:
 
 
 def fit_log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
-    """Return p in b x^p by least squares of logarithms, as wide as by the points' intervals.
+    """Return p in b x^p by least squares of logarithms, with an interval from those of the points.
 
     Raises: ValueError: there are fewer than two places, or a value is not above 0.
     """

@@ -103,7 +103,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A point of a curve: of a fit, residual, or marginal cost."""
+    """A point of a curve: of a fit, of a fit's residuals, or of the marginal cost."""
 
     x: float
     y: Interval
@@ -341,7 +341,7 @@ class NumericTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericPrice:
-    """The purchase of one of `NUMERIC_PRICES`, and the price at parity."""
+    """The time of the unit that one of `NUMERIC_PRICES` buys, and the price at parity."""
 
     name: str
     ns: Interval

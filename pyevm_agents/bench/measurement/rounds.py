@@ -113,8 +113,8 @@ def time_in_rounds(
     """Time each case once a round, with the metronome between cases; report each to the observer.
 
     Input:
-        cases: by name, functions that run a case once and return the seconds, with untimed
-            preparation.
+        cases: by name, functions that do any untimed preparation, run a case once, and return the
+            seconds of the run.
         rounds: number of rounds; None for the settings' number.
         budget_share: share of the time budget after which rounds beyond two are skipped.
 

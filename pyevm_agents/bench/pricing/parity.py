@@ -1,9 +1,9 @@
 """Parity: the gas prices at which inference takes as long per gas as the EVM does.
 
-An emitted schedule is an upper bound for each unit: the time where most expensive, at the upper end
-of the interval, over the lower end of the reference's time per gas. The EVM's own charge for reads
-of metadata is not subtracted. No schedule prices the EVM's own work, such as copying calldata into
-a call that is refused for the size: that time per gas is unchanged.
+An emitted schedule is an upper bound for each unit: the time at the most expensive point, at the
+upper end of the interval, over the lower end of the reference's time per gas. The EVM's own charge
+for reads of metadata is not subtracted. No schedule prices the EVM's own work, such as copying
+calldata into a call that is refused for the size: the time per gas of that work is unchanged.
 """
 
 from __future__ import annotations

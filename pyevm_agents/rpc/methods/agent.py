@@ -95,7 +95,7 @@ def numeric_models(rpc: RequestContext) -> list[Json]:
 
 @METHODS.method("agent_schedule")
 def schedule(rpc: RequestContext) -> Json:
-    """Return the executor's gas schedule apart from tokens, the limits, and the chain's profile."""
+    """Return the executor's gas schedule (without tokens) and limits, and the chain's profile."""
     config = rpc.node.chain.config
     return {
         "executor": serializers.encode_data(spec.EXECUTOR_ADDRESS) if config.models else None,

@@ -119,7 +119,7 @@ def _record(rpc: RequestContext, transaction_hash: bytes, number: int) -> Fixtur
 
 
 def _read_details(rpc: RequestContext, copy: Chain, transaction_hash: bytes) -> None:
-    """Read what views of a transaction need beside its own reads: symbols, names, texts."""
+    """Read the symbols, names and texts that views need beside the transaction's own reads."""
     node = Node(copy, now=lambda: float(copy.head.timestamp))
     context = replace(rpc, node=node)
     try:

@@ -181,7 +181,7 @@ def set_time(rpc: RequestContext, timestamp: int) -> int:
     "anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", parse_seconds, is_quick=True
 )
 def set_block_timestamp_interval(rpc: RequestContext, interval: int) -> None:
-    """Set each block's timestamp `interval` seconds after the parent's, at any real time."""
+    """Set each block's timestamp `interval` seconds after the parent's, not by the real time."""
     rpc.run_exclusive(lambda: rpc.node.clock.set_interval(interval))
 
 

@@ -35,7 +35,7 @@ METHODS = MethodTable()
     "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
 )
 def impersonate_account(rpc: RequestContext, account: Address) -> bool:
-    """Allow transactions from an account without a key."""
+    """Allow transactions from an account, without the account's key."""
     rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
     return True
 
