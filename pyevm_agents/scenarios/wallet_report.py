@@ -201,7 +201,11 @@ def build_gas_table(run: DemoRun) -> ReportTable:
     )
     return build_table(
         "Gas",
-        (*make_text_columns("Paid for"), *make_number_columns("used", "share"), *make_text_columns("")),
+        (
+            *make_text_columns("Paid for"),
+            *make_number_columns("used", "share"),
+            *make_text_columns(""),
+        ),
         ((name, f"{gas:,}", f"{100 * gas / run.gas_used:.0f} %", note) for name, gas, note in rows),
     )
 

@@ -206,7 +206,7 @@ def test_ctrl_c_at_any_time(
         ended = stop(process)
         if has_answered:  # It was quicker than the one measured: what it printed stands.
             assert ended.status in {0, 130}, ended
-            assert json.loads(ended.stdout)["transactionHash"]
+            assert json.loads(ended.stdout)["transactions"][0]["hash"]
         else:
             assert_clean(ended, process, tmp_path)
     sample.figures.update({"moments": sample.count})

@@ -234,10 +234,12 @@ def test_the_real_model_moves_what_it_was_told_to() -> None:
     result = CliRunner().invoke(main, ["demo", "--json", "--no-store"])
     assert result.exit_code == 0, result.output
     form = json.loads(result.stdout)
-    assert form["status"] == 1
+    (sent,), details = form["transactions"], form["details"]
+    assert sent["status"] == 1
     assert form["model"]["name"] == DEFAULT_MODEL_NAME
-    assert form["steps"][0]["action"] == "DeployTool"
-    before, after, unit = form["balances"]["before"], form["balances"]["after"], form["unit"]
+    assert sent["steps"][0]["action"] == "DeployTool"
+    before, after = details["balances"]["before"], details["balances"]["after"]
+    unit = details["unit"]
     usdc = {place: int(after[place]["USDC"]) - int(before[place]["USDC"]) for place in before}
     assert usdc == {"pool": 10 * int(unit["USDC"]), "wallet": -10 * int(unit["USDC"])}
     assert after["pool"]["DAI"] == before["pool"]["DAI"]
