@@ -28,6 +28,14 @@ def main() -> None:
     """
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
+        _run()
+    except KeyboardInterrupt:  # In the last lines of `_run`.
+        _stop()
+
+
+def _run() -> None:
+    """Run the command line; afterwards Ctrl-C ends the process directly."""
+    try:
         _import_command_line()()
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
