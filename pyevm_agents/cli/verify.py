@@ -94,7 +94,7 @@ def _verify_all(
 ) -> list[Verification]:
     with closing(RemoteClient(url)) as client, StatusLine() as status:
         found = find_answers(client, transaction)
-        chain_id = int(str(client.request("eth_chainId", [])), 16)
+        chain_id = client.request_quantity("eth_chainId")
         options = replace(options, progress=status.on_progress)
         with open_computer(url, options, hardfork=hardfork) as computer:
             return [verify_answer(each, computer, chain_id) for each in found]

@@ -194,7 +194,7 @@ class NodeAccount(SendingAccount):
     @property
     def chain_id(self) -> int:
         """The chain's ID."""
-        return self._request_number("eth_chainId")
+        return self.client.request_quantity("eth_chainId")
 
     @property
     def genesis_hash(self) -> bytes:
@@ -208,7 +208,7 @@ class NodeAccount(SendingAccount):
 
     def read_block_number(self) -> int:
         """Return the number of the latest block."""
-        return self._request_number("eth_blockNumber")
+        return self.client.request_quantity("eth_blockNumber")
 
     def read_nonces(self) -> AccountNonces:
         """Return the account's next nonces."""
@@ -349,16 +349,16 @@ class NodeAccount(SendingAccount):
         block: Any = self.client.request("eth_getBlockByNumber", ["latest", False])
         base_fee = block.get("baseFeePerGas")
         if base_fee is None:
-            return {"gasPrice": self._request_number("eth_gasPrice")}
+            return {"gasPrice": self.client.request_quantity("eth_gasPrice")}
         try:
-            tip = self._request_number("eth_maxPriorityFeePerGas")
+            tip = self.client.request_quantity("eth_maxPriorityFeePerGas")
         except RemoteError:
             tip = FALLBACK_PRIORITY_WEI
         cap = BASE_FEE_FACTOR * int(base_fee, 16) + tip
         return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip}
 
     def _require_balance(self, needed: int, purpose: str = "to send, and more for gas") -> None:
-        balance = self._request_number("eth_getBalance", self._name, "latest")
+        balance = self.client.request_quantity("eth_getBalance", self._name, "latest")
         if balance < needed:
             raise AgentsError(
                 f"account {self._name}: has {format_amount(balance)}, needs "
@@ -367,7 +367,7 @@ class NodeAccount(SendingAccount):
 
     def _estimate(self, form: Mapping[str, str]) -> int:
         try:
-            least = self._request_number("eth_estimateGas", form)
+            least = self.client.request_quantity("eth_estimateGas", form)
         except RemoteError as error:
             raise _translate(error, self._known) from error
         return max(least, min(least * GAS_PERCENT // 100, MAX_TRANSACTION_GAS))
@@ -401,10 +401,7 @@ class NodeAccount(SendingAccount):
         )
 
     def _read_nonce(self, tag: str) -> int:
-        return self._request_number("eth_getTransactionCount", self._name, tag)
-
-    def _request_number(self, method: str, *params: object) -> int:
-        return int(str(self.client.request(method, [*params])), 16)
+        return self.client.request_quantity("eth_getTransactionCount", self._name, tag)
 
 
 def explain_error(error: RemoteError, known: KnownContracts = BUNDLED) -> str:

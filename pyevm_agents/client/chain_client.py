@@ -99,7 +99,7 @@ class ChainClient(RemoteClient):
 
     def read_chain_id(self) -> int:
         """Return the chain ID."""
-        return self._read_quantity("eth_chainId", [])
+        return self.request_quantity("eth_chainId")
 
     def read_genesis_hash(self) -> bytes:
         """Return the hash of block 0. Raises: RemoteFault: the node has none."""
@@ -135,22 +135,22 @@ class ChainClient(RemoteClient):
 
     def read_balance(self, address: bytes) -> int:
         """Return an account's balance in wei."""
-        return self._read_quantity("eth_getBalance", [encode_hex(address), "latest"])
+        return self.request_quantity("eth_getBalance", encode_hex(address), "latest")
 
     def read_nonce(self, address: bytes) -> int:
         """Return an account's nonce after the latest block."""
-        return self._read_quantity("eth_getTransactionCount", [encode_hex(address), "latest"])
+        return self.request_quantity("eth_getTransactionCount", encode_hex(address), "latest")
 
     def read_priority_fee(self) -> int | None:
         """Return the priority fee that the node suggests; None without a suggestion."""
         try:
-            return self._read_quantity("eth_maxPriorityFeePerGas", [])
+            return self.request_quantity("eth_maxPriorityFeePerGas")
         except RemoteError:
             return None
 
     def read_gas_price(self) -> int:
         """Return the gas price that the node suggests."""
-        return self._read_quantity("eth_gasPrice", [])
+        return self.request_quantity("eth_gasPrice")
 
     def call(self, call: UnsignedCall) -> bytes:
         """Return the output of a call. Raises: RejectedCallError: the call fails."""
@@ -162,7 +162,7 @@ class ChainClient(RemoteClient):
     def estimate_gas(self, call: UnsignedCall) -> int:
         """Return the least gas limit of a transaction. Raises: RejectedCallError: a failure."""
         try:
-            return self._read_quantity("eth_estimateGas", [call.serialize(), "latest"])
+            return self.request_quantity("eth_estimateGas", call.serialize(), "latest")
         except RemoteError as error:
             data = error.revert_data
             if not data:  # Some nodes have the data for calls alone.
@@ -196,13 +196,6 @@ class ChainClient(RemoteClient):
                     raise result
                 results.append(result)
         return results
-
-    def _read_quantity(self, method: str, params: Sequence[object]) -> int:
-        result = self.request(method, params)
-        try:
-            return int(str(result), 16)
-        except ValueError as error:
-            raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
 
     def _parse_header(self, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
         try:

@@ -131,7 +131,7 @@ def require_code(client: RemoteClient, address: bytes) -> None:
     """
     name = to_checksum_address(address)
     if client.request("eth_getCode", [name, "latest"]) in {None, "0x", "0x0"}:
-        chain_id = int(str(client.request("eth_chainId", [])), 16)
+        chain_id = client.request_quantity("eth_chainId")
         raise ConfigError(
             f"{name}: no contract on chain {chain_id} of {client.host}; check the address and "
             "--rpc-url"

@@ -176,6 +176,17 @@ class RemoteClient:
             raise result
         return result
 
+    def request_quantity(self, method: str, *params: object) -> int:
+        """Call a method whose result is a quantity; return the number.
+
+        Raises: RemoteError: the node's error response. RemoteFault: no answer, or another result.
+        """
+        result = self.request(method, params)
+        try:
+            return int(str(result), 16)
+        except ValueError as error:
+            raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
+
     def request_all(self, requests: Sequence[Request]) -> list[object]:
         """Call several methods in one round trip, or in several if the node answers no batches.
 

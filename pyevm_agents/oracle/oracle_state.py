@@ -141,7 +141,7 @@ def has_challenges(oracle: RemoteContract) -> bool:
 def read_balances(oracle: RemoteContract, addresses: Sequence[bytes]) -> list[int]:
     """Return the wei of some addresses."""
     return [
-        int(str(oracle.client.request("eth_getBalance", ["0x" + each.hex(), "latest"])), 16)
+        oracle.client.request_quantity("eth_getBalance", "0x" + each.hex(), "latest")
         for each in addresses
     ]
 

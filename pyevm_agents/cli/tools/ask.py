@@ -167,7 +167,7 @@ def _simulate(sender: Sender, agent: RemoteContract, data: bytes, gas: int | Non
 
 
 def _read_native_symbol(sender: Sender) -> str:
-    chain_id = int(str(sender.client.request("eth_chainId", [])), 16)
+    chain_id = sender.client.request_quantity("eth_chainId")
     return get_chain_metadata(chain_id).native_symbol
 
 

@@ -78,6 +78,13 @@ def test_a_revert_is_an_answer_whatever_its_reason_says(
         assert (raised.value.code, len(remote.asked)) == (form["code"], asked + 1)
 
 
+def test_a_result_that_is_no_quantity_is_a_fault(client: RemoteClient, remote: FakeRemote) -> None:
+    assert client.request_quantity("eth_chainId") == 31_337
+    remote.faults.change_result = lambda _method, _result: "odd"
+    with pytest.raises(RemoteFault, match="eth_chainId: not a quantity"):
+        client.request_quantity("eth_chainId")
+
+
 def test_a_long_wait_that_the_server_wants_is_a_fault(
     client: RemoteClient, remote: FakeRemote
 ) -> None:
