@@ -165,8 +165,6 @@ def test_the_programs_of_the_pages_print_what_the_pages_show(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Run a program in a folder of its own, which has the checkout's recorded chains."""
-    if name == "convert_model.py":
-        pytest.importorskip("skl2onnx")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chain_fixtures").symlink_to(ROOT / "chain_fixtures")
     risk = ROOT / "pyevm_agents/models/numeric/files/risk.onnx"
