@@ -1,10 +1,12 @@
 """Record the tests that execute each line of the packages, and the CPU time of each test.
 
     python -m benchmarks.contexts FOLDER [PYTEST'S ARGUMENTS]
+    python -m benchmarks.contexts FOLDER --rooms
 
 Runs the default suite under coverage on two workers, with a coverage context per test. Writes to
 FOLDER `coverage.sqlite3`, for `coverage report --data-file` and `benchmarks.mutations`, and
-`seconds.json`: CPU seconds by test, of its process and its ended child processes.
+`seconds.json`: CPU seconds by test, of its process and its ended child processes. `--rooms` prints
+the covered lines and branches of each room of an earlier run, with its code as it is now.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,9 +89,46 @@ def cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
+def name_room(path: Path) -> str:
+    """Return the room of a file: a top folder of the product, else the package."""
+    return "/".join(
+        path.parts[: 2 if path.parts[0] == "pyevm_agents" else 1][: len(path.parts) - 1]
+    )
+
+
+def count_by_room(folder: Path) -> dict[str, Counter[str]]:
+    """Return lines, covered lines, branches and covered branches of each room."""
+    config = {"config_file": False, "data_suffix": False}
+    read = coverage.Coverage(data_file=str(folder / "coverage.sqlite3"), branch=True, **config)
+    read.load()
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary, "report.json")
+        read.json_report(outfile=str(file))
+        files = json.loads(file.read_text())["files"]
+    rooms: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, report in sorted(files.items()):
+        rooms[name_room(Path(name))].update(
+            {key: value for key, value in report["summary"].items() if isinstance(value, int)}
+        )
+    return rooms
+
+
+def print_rooms(folder: Path) -> None:
+    """Print the covered shares of lines and of branches, a room each line."""
+    print(f"{'room':34} {'lines':>7} {'covered':>8} {'branches':>9} {'covered':>8}")
+    for room, counts in count_by_room(folder).items():
+        lines, branches = counts["num_statements"], counts["num_branches"]
+        of_lines = counts["covered_lines"] / max(lines, 1)
+        of_branches = counts["covered_branches"] / max(branches, 1)
+        print(f"{room:34} {lines:7,} {of_lines:8.1%} {branches:9,} {of_branches:8.1%}")
+
+
 def main() -> None:
     """Run the suite and merge the workers' files."""
     folder = Path(sys.argv[1]).absolute()
+    if sys.argv[2:] == ["--rooms"]:
+        print_rooms(folder)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-q"]
     done = subprocess.run(
