@@ -98,8 +98,9 @@ def name_room(path: Path) -> str:
 
 def count_by_room(folder: Path) -> dict[str, Counter[str]]:
     """Return lines, covered lines, branches and covered branches of each room."""
-    config = {"config_file": False, "data_suffix": False}
-    read = coverage.Coverage(data_file=str(folder / "coverage.sqlite3"), branch=True, **config)
+    read = coverage.Coverage(
+        data_file=str(folder / "coverage.sqlite3"), branch=True, config_file=False
+    )
     read.load()
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary, "report.json")
