@@ -27,12 +27,13 @@ DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
 FREE_ADAPTER = Path(__file__).with_name("free_adapter.gguf")
 """The adapter for free thoughts, arguments and answers."""
 
-Role: TypeAlias = Literal["model", "adapter"]
+Role: TypeAlias = Literal["model", "adapter", "chooser"]
 """Role of a file, for error messages."""
 
 IF_ABSENT: Mapping[Role, str] = {
     "model": "check --model, or omit it for the default model",
     "adapter": "check --adapter, or omit it",
+    "chooser": "check its path",
 }
 
 MAGIC = b"GGUF"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pyevm_agents.models.gguf.files import HEADER
@@ -34,6 +34,9 @@ KIND = struct.Struct("<I")
 MAX_DIMENSIONS = 4
 """Maximum dimensions of a tensor. Source: ggml.h, `GGML_MAX_DIMS`."""
 
+ALIGNMENT, DEFAULT_ALIGNMENT = "general.alignment", 32
+"""Entry with the alignment of tensor data, in bytes. Source: ggml/include/gguf.h."""
+
 HEAD_BYTES = 16_384
 """Bytes read when only entries near the start of the file are needed."""
 
@@ -61,6 +64,9 @@ class TensorInfo:
     shape: tuple[int, ...]
     """Dimensions in GGUF's order: the length of a row first."""
 
+    offset: int = field(default=0, compare=False)
+    """Position of its numbers after `GgufHeader.data_start`, in bytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufHeader:
@@ -68,6 +74,8 @@ class GgufHeader:
 
     entries: Mapping[str, MetadataEntry]
     tensors: tuple[TensorInfo, ...]
+    data_start: int
+    """Position of the tensor data in the file, in bytes."""
 
     def get_text(self, key: str) -> str:
         """Return a text entry; empty if missing or not a text."""
@@ -85,10 +93,20 @@ def read_header(path: Path) -> GgufHeader:
     with path.open("rb") as file:
         _, _, tensors, entries = HEADER.unpack(file.read(HEADER.size))
         reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
+        found = dict(reading.read_entry() for _ in range(entries))
         return GgufHeader(
-            entries=dict(reading.read_entry() for _ in range(entries)),
+            entries=found,
             tensors=tuple(reading.read_tensor() for _ in range(tensors)),
+            data_start=_align(reading.position, found.get(ALIGNMENT)),
         )
+
+
+def _align(position: int, entry: MetadataEntry | None) -> int:
+    """Return the next position that the file's alignment divides."""
+    alignment = DEFAULT_ALIGNMENT if entry is None else entry.value
+    if not isinstance(alignment, int) or alignment < 1:
+        raise ValueError(f"{ALIGNMENT} is {alignment}: must be a positive number")
+    return -(-position // alignment) * alignment
 
 
 def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, ...]]:
@@ -196,8 +214,7 @@ class _HeaderReader:
             )
         shape = tuple(self._read_number(COUNT) for _ in range(dimensions))
         kind = self._read_number(KIND)
-        self._read_number(COUNT)  # Offset of its data.
-        return TensorInfo(name, kind, shape)
+        return TensorInfo(name, kind, shape, self._read_number(COUNT))
 
     def _read_value(self, kind: int) -> Scalar | None:
         if kind == STRING:

@@ -1,0 +1,1 @@
+"""A sentence encoder in integers that scores moods and calls: `precompiles.chooser`."""
