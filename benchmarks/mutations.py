@@ -39,7 +39,8 @@ SOURCES = ("precompiles", "pyevm_agents/vm", "pyevm_agents/chain", "pyevm_agents
 MAX_TESTS = 300
 """Most tests per mutant: the quickest of those that execute its line."""
 
-HANG_SECONDS = 900
+HANG_SECONDS = 240
+"""Limit of a mutant's tests, which take seconds; a mutant that loops without end is caught."""
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -252,7 +253,7 @@ def find_again(file: Path, sources: Sequence[str]) -> Iterator[Mutant]:
 
 def collect_tests() -> set[str]:
     """Return the IDs of the present tests."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0", "-m", ""]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", ""]
     done = subprocess.run(
         [*command, "-o", "addopts=--import-mode=importlib"],
         cwd=ROOT,
@@ -324,6 +325,11 @@ def try_all(mutants: Iterable[Mutant], executions: Executions) -> Iterator[Outco
                 yield Outcome(mutant=mutant, result="gone", tests=0, failed="")
                 continue
             tests = [one for one in executions.tests(mutant.path, mutant.line) if one in existing]
+            if not tests:
+                raise SystemExit(
+                    f"{mutant.path}:{mutant.line}: no present test executes this line; record "
+                    "which do with `python -m benchmarks.contexts` on this checkout"
+                )
             yield try_mutant(checkout, mutant, tests[:MAX_TESTS])
 
 

@@ -1,5 +1,7 @@
 """A float model and its data, for a conversion: docs/models.md."""
 
+from pathlib import Path
+
 import numpy as np
 from skl2onnx import to_onnx
 from sklearn.datasets import load_diabetes
@@ -15,6 +17,6 @@ network = MLPRegressor(
 model = make_pipeline(StandardScaler(), network).fit(rows[:300], data.target[:300])
 
 exported = to_onnx(model, rows[:1].astype(np.float32))
-open("disease.float.onnx", "wb").write(exported.SerializeToString())
+Path("disease.float.onnx").write_bytes(exported.SerializeToString())
 np.savetxt("train.csv", rows[:300], delimiter=",", fmt="%g", header=names, comments="")
 np.savetxt("test.csv", rows[300:], delimiter=",", fmt="%g", header=names, comments="")
