@@ -34,7 +34,7 @@ def rename_tools(task: Task, seed: int) -> Task:
     taken = {word.lower() for word in re.findall(r"\w+", f"{task.question} {task.base_prompt}")}
     names: dict[str, str] = {}
     for old in olds:
-        names[old] = _draw_name(rng, taken)
+        names[old] = draw_name(rng, taken)
         taken.add(names[old])
     return replace(
         task,
@@ -44,7 +44,8 @@ def rename_tools(task: Task, seed: int) -> Task:
     )
 
 
-def _draw_name(rng: random.Random, taken: set[str]) -> str:
+def draw_name(rng: random.Random, taken: set[str]) -> str:
+    """Return a word that means nothing and is not taken."""
     while (name := _make_word(rng)) in taken:
         pass
     return name

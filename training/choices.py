@@ -243,7 +243,7 @@ def _settings(
     if left:
         yield replace(plain, tools=left, right=None, setting="none")
     twin = rng.choice(twins)
-    made = _twin_tool(twin, request.tool)
+    made = make_twin(twin, request.tool)
     place = rng.randrange(len(tools) + 1)
     more = (*tools[:place], made, *tools[place:])
     yield replace(plain, tools=more, right=right + (place <= right), setting="near")
@@ -253,7 +253,8 @@ def _settings(
         yield replace(plain, clause=text, tools=more, right=place, setting="twin")
 
 
-def _twin_tool(twin: Twin, one: AgentTool) -> TaskTool:
+def make_twin(twin: Twin, one: AgentTool) -> TaskTool:
+    """Return the near-duplicate of a tool; a parameter that only it has is the last one."""
     tool = one.tool
     name = twin.name.format(name=tool.name)
     if "_" in tool.name:

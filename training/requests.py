@@ -74,7 +74,7 @@ def make_request(
     """
     pattern = tool.pattern
     part = None if agent.kind.is_held_out else measures
-    wording = text or _choose_wording(wordings(pattern, measured=part), rng)
+    wording = text or choose_wording(wordings(pattern, measured=part), rng)
     fillings = dict(given or {})
     slots = [p.slot for p in pattern.parameters]
     for slot in [*slots, *([pattern.fact] if pattern.fact else [])]:
@@ -117,7 +117,7 @@ def wordings(pattern: Pattern, *, measured: bool | None) -> Sequence[Wording]:
     return some or pattern.wordings
 
 
-def _choose_wording(some: Sequence[Wording], rng: random.Random) -> Wording:
+def choose_wording(some: Sequence[Wording], rng: random.Random) -> Wording:
     """Choose a kind of wording by its weight, then a wording of it."""
     kinds = sorted({one.kind for one in some})
     kind = rng.choices(kinds, [KIND_WEIGHTS[one] for one in kinds])[0]

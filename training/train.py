@@ -9,7 +9,6 @@ options, the results on a CPU are bit-for-bit equal, with or without interruptio
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,33 +19,11 @@ from training.gguf_weights import WeightsError, read_base
 from training.learner import DivergedError
 from training.options import parse_options
 from training.packing import DatasetError
+from training.stop import STOPPED, Stop
 from training.training_run import TrainingRun
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from training.options import Options
-
-STOPPED = 130
-"""Exit status after Ctrl-C."""
-
-
-class Stop:
-    """Handles Ctrl-C: the first one stops after saving, the second one immediately."""
-
-    def __init__(self) -> None:
-        """Install the signal handlers."""
-        self._is_asked = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
-
-    def __call__(self) -> bool:
-        """Return whether to stop."""
-        return self._is_asked
-
-    def _ask(self, number: int, _frame: FrameType | None) -> None:
-        self._is_asked = True
-        signal.signal(number, signal.SIG_DFL)
 
 
 def set_up(options: Options) -> None:

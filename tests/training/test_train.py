@@ -21,7 +21,8 @@ from tests.deadlines import HANG_SECONDS
 from tests.training.tiny_base import write_base, write_data
 from training import checkpoint, pause, training_run
 from training.export import export
-from training.train import STOPPED, main
+from training.stop import STOPPED
+from training.train import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,1 @@
+"""Data, trainer and evaluation of the chooser: whether a sentence orders exactly a call, now."""

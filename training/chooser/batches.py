@@ -1,0 +1,182 @@
+"""Examples in tokens, and the batches of a training run: a function of the seed and the step."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from training.chooser.network import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from training.chooser.word_pieces import WordPieces
+
+MAX_SENTENCE_TOKENS, MAX_CALL_TOKENS = 96, 128
+"""Bounds of the texts that the chooser reads; see precompiles/chooser.py."""
+
+SORTED_BATCHES = 64
+"""Batches within which examples are sorted by length."""
+
+
+class DataError(Exception):
+    """A file of data can't be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Inputs of one kind, and their labels."""
+
+    tokens: tuple[tuple[int, ...], ...]
+    """Special ones included."""
+
+    sentences: tuple[int, ...]
+    """Tokens of the sentences, without special ones."""
+
+    labels: tuple[bool, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def batch(self, places: Sequence[int]) -> Batch:
+        """Return some of the inputs, padded to the longest."""
+        some = [self.tokens[place] for place in places]
+        lengths = torch.tensor([len(one) for one in some])
+        tokens = np.zeros((len(some), int(lengths.max())), np.int64)
+        for row, one in zip(tokens, some, strict=True):
+            row[: len(one)] = one
+        sentences = torch.tensor([self.sentences[place] for place in places])
+        return Batch(tokens=torch.from_numpy(tokens), lengths=lengths, sentences=sentences)
+
+    def label(self, places: Sequence[int]) -> torch.Tensor:
+        """Return the labels of some inputs as numbers."""
+        return torch.tensor([float(self.labels[place]) for place in places])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingData:
+    """Pairs, and the sentences among them whose mood is said."""
+
+    calls: Examples
+    moods: Examples
+    skipped: int
+    """Pairs that are too long."""
+
+    sha256: str
+
+
+def read_training_data(path: Path, pieces: WordPieces) -> TrainingData:
+    """Read pairs to train on.
+
+    Raises: DataError: the file can't be read, or has no pair or no mood.
+    """
+    calls: list[tuple[list[int], int, bool]] = []
+    moods: list[tuple[list[int], int, bool]] = []
+    skipped = 0
+    for row in read_rows(path):
+        try:
+            sentence, accepts, orders = row["sentence"], row["accepts"], row["orders"]
+            pair = join_pair(pieces, sentence, row["call"])
+        except KeyError as error:
+            raise DataError(f"data {path}: a row lacks {error}; write it anew") from error
+        if pair is None:
+            skipped += 1
+            continue
+        calls.append((*pair, accepts))
+        mood = join_mood(pieces, sentence)
+        if orders is not None and mood is not None:
+            moods.append((*mood, orders))
+    if not calls or not moods:
+        raise DataError(
+            f"data {path}: {len(calls)} pairs and {len(moods)} moods; must be at least one of each"
+        )
+    return TrainingData(
+        calls=_collect(calls),
+        moods=_collect(moods),
+        skipped=skipped,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Read the rows of a file of `training.chooser.dataset`.
+
+    Raises: DataError: it can't be read.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                yield json.loads(line)
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(
+            f"data {path} can't be read: {error}; write it with training.chooser.dataset"
+        ) from error
+
+
+def join_pair(pieces: WordPieces, sentence: str, call: str) -> tuple[list[int], int] | None:
+    """Return the tokens of `[CLS] sentence [SEP] call [SEP]`, and the count of the sentence's.
+
+    None if a text has no token, or more than its bound.
+    """
+    one, other = pieces.encode(sentence), pieces.encode(call)
+    if not 0 < len(one) <= MAX_SENTENCE_TOKENS or not 0 < len(other) <= MAX_CALL_TOKENS:
+        return None
+    return [pieces.beginning, *one, pieces.end, *other, pieces.end], len(one)
+
+
+def join_mood(pieces: WordPieces, sentence: str) -> tuple[list[int], int] | None:
+    """Return the tokens of `[CLS] sentence [SEP]`, and the count of the sentence's, or None."""
+    one = pieces.encode(sentence)
+    if not 0 < len(one) <= MAX_SENTENCE_TOKENS:
+        return None
+    return [pieces.beginning, *one, pieces.end], len(one)
+
+
+class Order:
+    """The batches of examples: shuffled anew in each epoch, and sorted by length in a window."""
+
+    def __init__(self, examples: Examples, *, batch: int, seed: int, name: str) -> None:
+        """Keep the lengths, the size of a batch, and what the order depends on."""
+        self._lengths = np.array([len(one) for one in examples.tokens])
+        self._batch = batch
+        self._seed = [seed % 2**64, *name.encode()]
+        self._epoch = lru_cache(maxsize=1)(self._plan)
+
+    @property
+    def batches(self) -> int:
+        """Batches of an epoch; the last one may be smaller."""
+        return -(-len(self._lengths) // self._batch)
+
+    def batch(self, step: int) -> list[int]:
+        """Return the places of a step's examples (from 0)."""
+        epoch, place = divmod(step, self.batches)
+        return [int(one) for one in self._epoch(epoch)[place]]
+
+    def _plan(self, epoch: int) -> list[Any]:
+        generator = np.random.default_rng((*self._seed, epoch))
+        shuffled = generator.permutation(len(self._lengths))
+        window = self._batch * SORTED_BATCHES
+        found = []
+        for start in range(0, len(shuffled), window):
+            part = shuffled[start : start + window]
+            part = part[np.argsort(self._lengths[part], kind="stable")]
+            found += [
+                part[first : first + self._batch] for first in range(0, len(part), self._batch)
+            ]
+        return [found[place] for place in generator.permutation(len(found))]
+
+
+def _collect(rows: Sequence[tuple[list[int], int, bool]]) -> Examples:
+    return Examples(
+        tokens=tuple(tuple(tokens) for tokens, _, _ in rows),
+        sentences=tuple(count for _, count, _ in rows),
+        labels=tuple(label for _, _, label in rows),
+    )
