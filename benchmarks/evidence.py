@@ -269,6 +269,13 @@ ENTRIES = {
         seed=1,
         command="benchmarks.soak --generations {count} --seed {seed} --json {json}",
     ),
+    "properties": Entry(
+        shows="Every property of the tests holds for more examples",
+        count=200,  # of each property
+        seed=1,
+        command="pytest -q -n 0 -m hypothesis --hypothesis-profile thorough"
+        " --hypothesis-seed {seed}",
+    ),
     "tasks": Entry(
         shows="The default model's accuracy on generated tasks",
         count=1_000,

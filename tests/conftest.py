@@ -34,7 +34,8 @@ settings.register_profile(
     derandomize=not {"CI", ALL_TOOLS}.isdisjoint(os.environ),
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("tests"), max_examples=200)
+thorough = read_sample({"count": 200, "seed": 0}).count
+settings.register_profile("thorough", settings.get_profile("tests"), max_examples=thorough)
 settings.load_profile("tests")
 
 SLOW_SECONDS = 900

@@ -3,9 +3,9 @@
     list(tokenId, price)    stores the price
     buy(tokenId)            moves as much of a token
 
-A number counts a token if, after calls that differ in that number alone, another function moves the
-same amount of the token, or tries to. The first call is made from another account, since few
-contracts let an account deal with itself.
+A number counts a token if calls that differ in that number alone store it, and another function
+then moves the same amount of the token, or tries to. The first call is made from another account,
+since few contracts let an account deal with itself.
 """
 
 from __future__ import annotations
@@ -99,6 +99,8 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
         stored = search.probe(attempt.with_value(leaf.path, value))
         if stored is None or not stored.is_success:
             continue
+        if not _is_stored(stored, value):
+            return ""
         writes = _hand_over(stored, account)
         moved = {
             each.token
@@ -114,6 +116,15 @@ def _find_token(made: Made, others: Sequence[Made], leaf: CalldataLeaf, account:
         if not common:
             return ""
     return ""
+
+
+def _is_stored(result: ProbeResult, value: int) -> bool:
+    """Return whether a call writes a number to whole bytes of a slot, alone or with others."""
+    size = (value.bit_length() + 7) // 8
+    return any(
+        value.to_bytes(size, "big") in write.value.to_bytes(32, "big")
+        for write in result.tape.writes
+    )
 
 
 def _hand_over(stored: ProbeResult, account: Address) -> Overrides:
