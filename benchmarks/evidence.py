@@ -250,6 +250,18 @@ ENTRIES = {
         seed=0,
         test="tests/benchmarks/test_contract_access.py::test_the_analysis_finds_who_may_call_what",
     ),
+    "processes": Entry(
+        shows="Processes of one and two threads agree on a run's state, gas, steps and answer",
+        count=10,
+        seed=0,
+        test="tests/test_determinism.py::test_processes_agree_whatever_their_threads",
+    ),
+    "artifacts": Entry(
+        shows="The contracts compile to the committed artifacts",
+        count=1,
+        seed=0,
+        test="tests/contracts/test_build.py::test_the_artifacts_are_those_of_the_sources",
+    ),
     "interrupts": Entry(
         shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
         count=57,

@@ -2,8 +2,10 @@
 // Compiles every .sol file of this folder into build/<Contract>.json.
 //   npm ci && node build.js          writes the artifacts and prints their sizes
 //   npm ci && node build.js --check  writes nothing, fails when an artifact differs from its sources
+// build.sha256 has the digest of what was compiled, of the compiler's version and of the artifacts.
 'use strict';
 
+const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
 const solc = require('solc');
@@ -112,10 +114,19 @@ function sorted(value) {
   return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
 }
 
+// SHA-256 of a line for each source, this file, the packages' lock and each artifact: its SHA-256 and its path.
+function digest() {
+  const names = [...sourcePaths(), 'build.js', 'package-lock.json',
+    ...fs.readdirSync(BUILD).map((name) => `build/${name}`)].sort();
+  const hash = (data) => crypto.createHash('sha256').update(data).digest('hex');
+  return hash(names.map((name) => `${hash(fs.readFileSync(path.join(ROOT, name)))}  ${name}\n`).join(''));
+}
+
 function write(files) {
   fs.rmSync(BUILD, { recursive: true, force: true });
   fs.mkdirSync(BUILD);
   for (const [name, text] of files) fs.writeFileSync(path.join(BUILD, name), text);
+  fs.writeFileSync(path.join(ROOT, 'build.sha256'), `${digest()}\n`);
 }
 
 function check(files) {

@@ -6,9 +6,14 @@ import json
 import subprocess
 import sys
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.deadlines import HANG_SECONDS
+
+if TYPE_CHECKING:
+    from tests.samples import Sample
 
 COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json", "--no-store"]
 
@@ -26,6 +31,8 @@ def outcome(threads: int) -> tuple[str, str, int, str]:
 
 
 @pytest.mark.slow
-def test_ten_processes_agree_whatever_their_threads() -> None:
-    outcomes = {outcome(threads=1 + number % 2) for number in range(10)}
+@pytest.mark.sample(count=3, seed=0)
+def test_processes_agree_whatever_their_threads(sample: Sample) -> None:
+    outcomes = {outcome(threads=1 + number % 2) for number in range(sample.count)}
+    sample.figures["processes"] = sample.count
     assert len(outcomes) == 1
