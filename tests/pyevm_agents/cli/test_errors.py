@@ -189,7 +189,7 @@ def seconds_of_a_demo(tmp_path_factory: pytest.TempPathFactory) -> float:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
-@pytest.mark.sample(count=6, seed=1)
+@pytest.mark.sample(count=4, seed=1)
 def test_ctrl_c_at_any_time(
     start: Callable[..., subprocess.Popen[str]],
     tmp_path: Path,

@@ -56,7 +56,7 @@ def test_the_reference_has_the_rules_numbers() -> None:
     assert (reference.CANDIDATES, reference.PROBED_TOKENS) == (MAX_CANDIDATES, MAX_PROBED_TOKENS)
 
 
-@pytest.mark.parametrize("examples", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_noise_is_said_as_the_reference_says_it_and_canonically(
     guide: GuidedDecoder, liked: dict[str, list[int]], examples: int
 ) -> None:
