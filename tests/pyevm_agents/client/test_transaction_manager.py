@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -256,3 +257,6 @@ def test_gas_limits_stay_within_block_and_protocol(wallet: Wallet) -> None:
     head = wallet.head
     assert add_gas_margin(100_000, head) == 120_000
     assert add_gas_margin(16_700_000, head) == 2**24
+    small = replace(head, gas_limit=110_000)
+    assert add_gas_margin(100_000, small) == 110_000
+    assert add_gas_margin(120_000, small) == 120_000

@@ -117,8 +117,10 @@ def test_a_client_is_told_what_is_wrong_with_its_arguments(tmp_path: Path) -> No
             assert reason in told, told
             assert "https://" not in told, "no page of a library"
         task = {"goal": "x" * MAX_BODY_BYTES}
-        with pytest.raises(MCPError, match=f"must have at most {MAX_BODY_BYTES:,}; send less"):
+        text = f"must have at most {MAX_BODY_BYTES:,}; send less"
+        with pytest.raises(MCPError, match=text) as refused:
             await client.call_tool("openfi_create_task", {"task": task})
+        assert refused.value.error.code == -32_600
         assert await use(client, "openfi_list_tasks") == [], "nothing was made"
 
     with open_served_plane(agent.path, tmp_path) as rest:

@@ -15,6 +15,7 @@ from pyevm_agents.forking import open_fork
 from pyevm_agents.models.fakes.script_steps import answer, use
 from pyevm_agents.models.fakes.scripted import render_step
 from pyevm_agents.oracle.agent_run import STATUSES
+from pyevm_agents.oracle.callback_estimate import CallbackEstimate
 from pyevm_agents.oracle.callback_simulation import (
     CallbackEstimator,
     NotCallbackAgentError,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.oracle.callback_estimate import CallbackEstimate, StepEstimate
+    from pyevm_agents.oracle.callback_estimate import StepEstimate
     from tests.pyevm_agents.forking.fake_remote import FakeRemote
     from tests.pyevm_agents.oracle.oracle_chain import Deployed
 
@@ -331,3 +332,9 @@ def test_agents_that_ask_agents_are_exact(
             receipt = oracle_chain.submit(request, computer.compute(request))
             requests = oracle_chain.find_requests(receipt)
     assert (tight.read("statusOf", 1) == ANSWERED) == (not less)
+
+
+@pytest.mark.parametrize(("ask_gas", "total_wei"), [(None, 0), (3, 21)])
+def test_the_total_has_the_gas_of_a_run_that_begins(ask_gas: int | None, total_wei: int) -> None:
+    estimate = CallbackEstimate(steps=(), ask_gas=ask_gas, base_fee_wei=7)
+    assert estimate.total_wei == total_wei
