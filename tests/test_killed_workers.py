@@ -261,7 +261,7 @@ def check_money(chain: OracleChain, clients: Clients, fees: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(count=12, seed=21)
+@pytest.mark.sample(count=6, seed=21)
 def test_every_request_is_answered_once(tmp_path: Path, sample: Sample) -> None:
     hurt_workers(tmp_path, sample, model="script")
 

@@ -187,7 +187,7 @@ def check_step(chance: Chance, run: Run, tool: Tool, sample: Sample) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(count=10_000, seed=18)
+@pytest.mark.sample(count=3_000, seed=18)
 def test_the_next_prompt_repeats_what_the_model_wrote(sample: Sample) -> None:
     sample.figures.update(outputs=0, expanded=0, arguments=0)
     run_number = 0

@@ -417,7 +417,7 @@ class OracleMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(count=12, seed=21)
+@pytest.mark.sample(count=6, seed=21)
 def test_no_wei_is_created_lost_or_stuck(sample: Sample) -> None:
     OracleMachine.outcomes.clear()
     options = settings(max_examples=sample.count, stateful_step_count=STEPS, database=None)

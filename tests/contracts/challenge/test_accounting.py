@@ -362,7 +362,7 @@ class ChallengeMachine(RuleBasedStateMachine):
         assert self.bench.balance(self.bench.oracle.address) == 0
 
 
-@pytest.mark.sample(count=20, seed=21)
+@pytest.mark.sample(count=8, seed=21)
 def test_no_wei_is_created_lost_or_stuck(sample: Sample) -> None:
     ChallengeMachine.counts.clear()
     run_state_machine_as_test(

@@ -31,7 +31,7 @@ def anvil(tmp_path: Path) -> Iterator[str]:
         yield node.url
 
 
-@pytest.mark.sample(count=60, seed=25)
+@pytest.mark.sample(count=25, seed=25)
 def test_ranks_are_those_of_the_oracle(anvil: str, sample: Sample) -> None:
     corpora = make_corpora(MOST_PASSAGES if sample.count >= MANY else SOME_PASSAGES)
     figures = {"queries": 0, "ranks": 0, "queries with a tie of floats": 0, "passages": 0}
