@@ -68,9 +68,9 @@ def test_what_differs_from_the_request_is_red_and_has_words(
         probe += "const found = getComputedStyle(one).color; one.style.color = ''; return found; }"
         assert page.evaluate(colour) == page.evaluate(probe)
         page.click("button:text-is('Send all the same')")
-        # The mined transaction differs as its simulation did.
-        page.wait("Differs from the request", ".differences")
+        # The mined transaction differs as its simulation did, whose differences leave before.
         page.wait("Deposit 25 USDC", ".request")
+        page.wait("Differs from the request", ".differences")
         assert page.texts(".differences li") == [amount, unused]
         assert page.violations() == []
 
