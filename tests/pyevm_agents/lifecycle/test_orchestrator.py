@@ -405,9 +405,12 @@ def test_an_agent_without_a_dry_run_is_executed_on_the_draft(
 
 
 def test_a_dry_run_is_repeated_when_the_state_moved(bench: RunBench) -> None:
-    bench.change(listener=MovingListener(bench, Moment.STORED, Phase.DRY_RUN, times=1))
+    book = LogBook()
+    listener = MovingListener(bench, Moment.STORED, Phase.DRY_RUN, times=1)
+    bench.change(listener=listener, recorder=book)
     run = bench.run()
     assert (run.status, run.attempt) == (RunStatus.COMPLETED, 2)
+    assert [entry.retries for entry in book.entries.values()] == [("dry run 1: the state moved",)]
     assert bench.number == 5 + 3
     assert (Phase.DRY_RUN, 2) in bench.store.list_phases(run.run_id)
 
