@@ -135,6 +135,10 @@ class Runner:
         run = self._run(request, right) if is_asked else None
         return Result(request=request, runs=runs, run=run)
 
+    def try_first(self, request: Request) -> Run:
+        """Run a request once, with the first of the choices that the rules leave to the model."""
+        return next(self._iter_runs(request, self._find_right(request)))
+
     def _look(self, state: object) -> dict[str, object]:
         """Return the world's state, without what agents count on their own account."""
         found = dict(self._world.snapshot(state))  # type: ignore[arg-type]

@@ -1538,16 +1538,7 @@ def find_unexplained(
                         return Obstacle(
                             "person", scan.show(scan.mentions[previous_owner].first, place + 1)
                         )
-                    return Obstacle("word", token.text)
-                is_beside = (
-                    previous_owner >= 0
-                    and scan.mentions[previous_owner].kind is MentionKind.NAME
-                    and not texts
-                )
-                is_subject = word.partition("'")[0] in english.SUBJECTS
-                if is_beside or (not tool.slots and not is_subject):
-                    # `Leo vice captain`, `sell all gold`
-                    return Obstacle("word", token.text)
+                # `Leo vice captain`, `sell all gold`
                 return Obstacle("word", token.text)
             previous_owner = -1
             has_article = False
