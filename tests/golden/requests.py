@@ -201,7 +201,10 @@ def _read_agent(form: Json) -> Agent:
 def make_tool(
     index: int, name: str, description: str, parameters: Sequence[tuple[int, str, str]]
 ) -> Tool:
-    """Return a tool as the executor reads it from a contract, at an address of its place's own."""
+    """Return a tool as the executor reads it from a contract, with its place as the address.
+
+    The default model's profile has no rule `stated_values`, which would limit the parameters.
+    """
     return Tool(
         address=Address(index.to_bytes(20, "big")),
         name=name,

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.requests.outcomes import Verdict
+from precompiles.address_handles import AddressBook
+from precompiles.short_format.base_prompt import read_native
+from precompiles.short_format.roles import read_tool
 from tests.golden.requests import FOLDER, list_worlds, plan_steps, read_world
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tests.golden.requests import RecordedRequest, RecordedWorld, Step
+    from tests.golden.requests import Agent, RecordedRequest, RecordedWorld, Step
 
 ADVICE = (
     "the rules of the short format make something else of these requests. If that is meant, run "
@@ -32,6 +35,19 @@ SHARE = 5
 
 KNOWN_WRONG = {"open": 0, "attacks": 106}
 """Requests of each part that the rules are known to get wrong. The numbers may only fall."""
+
+WITHOUT_EFFECT = {
+    "freezer -18 -20",
+    "release quest 3 to Moss",
+    (
+        "The choir needs meeting room 2 every Thursday at 19:00, starting with week 12. "
+        "Please reserve it."
+    ),
+    "The lorry brought 8 bags. Book them in!",
+    "We practise in room 3 every Tuesday at 18, starting in week 20. Please reserve it.",
+}
+"""Requests for which the rules decide an act that should not be, and that changes nothing: the
+contract refuses it, or its state is so already. The list may only become shorter."""
 
 WORLDS = sorted(path.stem for path in FOLDER.iterdir())
 
@@ -78,12 +94,52 @@ def test_each_world_is_recorded() -> None:
     assert list_worlds() == WORLDS
 
 
-@pytest.mark.parametrize(("part", "most"), KNOWN_WRONG.items())
-def test_no_further_request_is_done_wrongly(part: str, most: int) -> None:
+def list_all() -> Iterator[tuple[RecordedRequest, Agent]]:
+    """Yield each recorded request, and its agent."""
+    for name in WORLDS:
+        world = read_once(name)
+        for one in world.requests:
+            yield one, world.agents[one.request.agent]
+
+
+def test_where_nothing_may_happen_the_rules_decide_no_act() -> None:
+    # A contract may refuse what the request asks for; what is done wrongly is counted below.
+    found = {
+        one.request.text
+        for one, agent in list_all()
+        if not one.request.is_doable
+        and one.request.reason != "refused"
+        and one.verdict is not Verdict.WRONG
+        and any(is_act(step, agent) for step in one.steps)
+    }
+    assert found == WITHOUT_EFFECT
+
+
+def is_act(step: Step, agent: Agent) -> bool:
+    """Return whether the rules decide a call of a tool that neither reads nor is an agent."""
+    if not step.is_decided or not step.calls:
+        return False
+    _, action, _ = step.calls[0].split("\n")
+    return action.removeprefix("Action: ") in list_acts(agent)
+
+
+@cache
+def list_acts(agent: Agent) -> frozenset[str]:
+    """Return the names of an agent's tools that neither read nor are agents, which plan anew."""
+    book, native = AddressBook(agent.base_prompt, ()), read_native(agent.base_prompt)
+    roles = [read_tool(place, tool, book, native) for place, tool in enumerate(agent.tools)]
+    return frozenset(
+        tool.name
+        for tool, role in zip(agent.tools, roles, strict=True)
+        if not (role.is_read or role.is_agent)
+    )
+
+
+@pytest.mark.parametrize(("part", "known"), KNOWN_WRONG.items())
+def test_no_further_request_is_done_wrongly(part: str, known: int) -> None:
     found = [
         one.request.text
-        for name in WORLDS
-        for one in read_once(name).requests
+        for one, _ in list_all()
         if one.part == part and one.verdict is Verdict.WRONG
     ]
-    assert len(found) <= most, found
+    assert len(found) == known, f"more: undo the change; fewer: lower KNOWN_WRONG: {found}"
