@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 import coverage
 import pytest
 
+from scripts.rooms import ROOT, get_room, name_module
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -89,13 +91,6 @@ def cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def name_room(path: Path) -> str:
-    """Return the room of a file: a top folder of the product, else the package."""
-    return "/".join(
-        path.parts[: 2 if path.parts[0] == "pyevm_agents" else 1][: len(path.parts) - 1]
-    )
-
-
 def count_by_room(folder: Path) -> dict[str, Counter[str]]:
     """Return lines, covered lines, branches and covered branches of each room."""
     read = coverage.Coverage(
@@ -108,7 +103,7 @@ def count_by_room(folder: Path) -> dict[str, Counter[str]]:
         files = json.loads(file.read_text())["files"]
     rooms: dict[str, Counter[str]] = defaultdict(Counter)
     for name, report in sorted(files.items()):
-        rooms[name_room(Path(name))].update(
+        rooms[get_room(name_module(ROOT / name))].update(
             {key: value for key, value in report["summary"].items() if isinstance(value, int)}
         )
     return rooms

@@ -252,7 +252,7 @@ def find_again(file: Path, sources: Sequence[str]) -> Iterator[Mutant]:
 
 
 def collect_tests() -> set[str]:
-    """Return the IDs of the present tests."""
+    """Return the IDs of the present tests; end the program if there is none."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-m", ""]
     done = subprocess.run(
         [*command, "-o", "addopts=--import-mode=importlib"],
@@ -261,7 +261,10 @@ def collect_tests() -> set[str]:
         text=True,
         check=False,
     )
-    return {line for line in done.stdout.splitlines() if "::" in line}
+    found = {line for line in done.stdout.splitlines() if "::" in line}
+    if not found:
+        raise SystemExit(f"pytest collects no test, so none could fail:\n{done.stdout[-2_000:]}")
+    return found
 
 
 def run_tests(checkout: Path, tests: list[str]) -> tuple[bool, str]:
@@ -325,11 +328,6 @@ def try_all(mutants: Iterable[Mutant], executions: Executions) -> Iterator[Outco
                 yield Outcome(mutant=mutant, result="gone", tests=0, failed="")
                 continue
             tests = [one for one in executions.tests(mutant.path, mutant.line) if one in existing]
-            if not tests:
-                raise SystemExit(
-                    f"{mutant.path}:{mutant.line}: no present test executes this line; record "
-                    "which do with `python -m benchmarks.contexts` on this checkout"
-                )
             yield try_mutant(checkout, mutant, tests[:MAX_TESTS])
 
 

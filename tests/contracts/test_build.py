@@ -191,4 +191,4 @@ def test_the_artifacts_are_those_of_the_sources(sample: Sample) -> None:
     assert recorded == digest, "run `make contracts`, and commit contracts/build and build.sha256"
     for _ in range(sample.count):
         subprocess.run(["node", "build.js", "--check"], cwd=CONTRACTS, check=True)
-        sample.figures["compilations"] = sample.figures.get("compilations", 0) + 1
+        sample.figures["compilations"] = sample.count

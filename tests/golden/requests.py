@@ -16,26 +16,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eth_typing import Address
-
 from benchmarks.requests.choices import ChoosingModel
 from benchmarks.requests.outcomes import Runner, Verdict
 from benchmarks.requests.world import WORLDS, World, read_requests
-from precompiles.abi import FinalAnswer, ParamDescription, ParamType
-from precompiles.tool_metadata import Tool
-from precompiles.typed_texts import attach_types
+from precompiles.abi import FinalAnswer, ParamType
 from pyevm_agents.agents.events import StepDecided, ToolReturned
 from pyevm_agents.devnet.chain import create_funded_chain
 from pyevm_agents.model_registry.profiles import build_model_profile
 from pyevm_agents.models.fakes.swappable import SwappableModel
 from pyevm_agents.testing.agent_tools import call_view
-from tests.precompiles.short_format.small_agents import list_step_texts, make_form
+from tests.precompiles.short_format.small_agents import list_step_texts, make_form, make_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from benchmarks.requests.world import Request, WorldAgent
     from precompiles.executor import Inference
+    from precompiles.tool_metadata import Tool
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import Chain
     from pyevm_agents.models import Vocabulary
@@ -188,34 +185,13 @@ def _show_agent(agent: Agent) -> Json:
 def _read_agent(form: Json) -> Agent:
     tools = [
         make_tool(
-            index,
             each["name"],
             each["description"],
-            [(ParamType[kind], name, about) for kind, name, about in each["parameters"]],
+            *((ParamType[kind], name, about) for kind, name, about in each["parameters"]),
         )
-        for index, each in enumerate(form["tools"])
+        for each in form["tools"]
     ]
     return Agent(base_prompt=form["base prompt"], tools=tuple(tools))
-
-
-def make_tool(
-    index: int, name: str, description: str, parameters: Sequence[tuple[int, str, str]]
-) -> Tool:
-    """Return a tool as the executor reads it from a contract, with its place as the address.
-
-    The default model's profile has no rule `stated_values`, which would limit the parameters.
-    """
-    return Tool(
-        address=Address(index.to_bytes(20, "big")),
-        name=name,
-        description=description,
-        parameters=attach_types(
-            [
-                ParamDescription(param_type=ParamType(kind), name=label, description=about)
-                for kind, label, about in parameters
-            ]
-        ),
-    )
 
 
 def _read_step(form: Json) -> Step:
@@ -265,14 +241,18 @@ def _tell(inference: Inference) -> str:
 
 
 def _record_agent(chain: Chain, agent: WorldAgent) -> Agent:
-    """Read an agent's tools, as the executor does."""
+    """Read an agent's tools, as the executor does.
+
+    The default model's profile has no rule `stated_values`, which would limit the parameters.
+    """
     tools = []
-    for index, place in enumerate(agent.tools):
+    for place in agent.tools:
         name, description, (parameters,) = (
             call_view(chain, place, "IERCAgentTool", function)
             for function in ("name", "description", "inputDescription")
         )
-        tools.append(make_tool(index, name, description, parameters))
+        described = ((ParamType(kind), label, about) for kind, label, about in parameters)
+        tools.append(make_tool(name, description, *described))
     return Agent(base_prompt=agent.base_prompt, tools=tuple(tools))
 
 
