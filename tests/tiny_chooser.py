@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from precompiles.chooser import MAX_INPUT_TOKENS
-from training.chooser_weights import LAYER_PARTS, write_chooser
+from training.chooser.weights import LAYER_PARTS, write_chooser
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import os
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
+from training.torch_files import load_file, save_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    import torch
 
 FORMAT = 1
 
@@ -48,12 +47,7 @@ class Checkpoint:
 def save(checkpoint: Checkpoint, path: Path) -> None:
     """Write a checkpoint atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".new")
-    with unfinished.open("wb") as file:
-        torch.save({"format": FORMAT} | _fields(checkpoint), file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    save_file(path, {"format": FORMAT} | _fields(checkpoint))
 
 
 def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -67,12 +61,10 @@ def load(path: Path) -> Checkpoint:
         CheckpointError: the file is missing, or not a checkpoint.
     """
     try:
-        data = path.read_bytes()
+        found = load_file(path)
     except OSError as error:
         raise CheckpointError(f"checkpoint {path} can't be read: {error.strerror}") from error
-    try:
-        found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError, pickle.UnpicklingError, EOFError) as error:
+    except ValueError as error:
         raise CheckpointError(f"not a checkpoint, or damaged: {path}: {error}") from error
     if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
         raise CheckpointError(f"not a checkpoint of format {FORMAT}: {path}; train again")

@@ -21,11 +21,7 @@ class Record:
 
     def __init__(self, log: Path, *, steps_done: int, screen: TextIO | None = None) -> None:
         """Open the log, and remove entries of steps after the checkpoint."""
-        lines = log.read_text().splitlines() if steps_done and log.exists() else []
-        kept = [line for line in lines if _step_of(line) < steps_done]
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text("".join(line + "\n" for line in kept))
-        self._file = log.open("a")
+        self._file = open_log(log, steps_done)
         self._screen = sys.stderr if screen is None else screen
         self._shown_at = 0.0
 
@@ -94,6 +90,15 @@ class Record:
         elif time.monotonic() - self._shown_at >= PLAIN_SECONDS:
             self.say(text)
             self._shown_at = time.monotonic()
+
+
+def open_log(path: Path, end_step: int) -> TextIO:
+    """Open a log to append lines, without those of steps from `end_step` on."""
+    lines = path.read_text().splitlines() if end_step and path.exists() else []
+    kept = [line for line in lines if _step_of(line) < end_step]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in kept))
+    return path.open("a")
 
 
 def _step_of(line: str) -> float:

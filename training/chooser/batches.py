@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from precompiles.chooser import MAX_CALL_TOKENS, MAX_SENTENCE_TOKENS
 from training.chooser.network import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from training.chooser.word_pieces import WordPieces
-
-MAX_SENTENCE_TOKENS, MAX_CALL_TOKENS = 96, 128
-"""Bounds of the texts that the chooser reads; see precompiles/chooser.py."""
+    from pyevm_agents.models.chooser.wordpiece import WordPiece
 
 SORTED_BATCHES = 64
 """Batches within which examples are sorted by length."""
@@ -73,7 +71,7 @@ class TrainingData:
     sha256: str
 
 
-def read_training_data(path: Path, pieces: WordPieces) -> TrainingData:
+def read_training_data(path: Path, pieces: WordPiece) -> TrainingData:
     """Read pairs to train on.
 
     Raises: DataError: the file can't be read, or has no pair or no mood.
@@ -121,20 +119,20 @@ def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
         ) from error
 
 
-def join_pair(pieces: WordPieces, sentence: str, call: str) -> tuple[list[int], int] | None:
+def join_pair(pieces: WordPiece, sentence: str, call: str) -> tuple[list[int], int] | None:
     """Return the tokens of `[CLS] sentence [SEP] call [SEP]`, and the count of the sentence's.
 
     None if a text has no token, or more than its bound.
     """
-    one, other = pieces.encode(sentence), pieces.encode(call)
+    one, other = pieces.tokenize(sentence), pieces.tokenize(call)
     if not 0 < len(one) <= MAX_SENTENCE_TOKENS or not 0 < len(other) <= MAX_CALL_TOKENS:
         return None
     return [pieces.beginning, *one, pieces.end, *other, pieces.end], len(one)
 
 
-def join_mood(pieces: WordPieces, sentence: str) -> tuple[list[int], int] | None:
+def join_mood(pieces: WordPiece, sentence: str) -> tuple[list[int], int] | None:
     """Return the tokens of `[CLS] sentence [SEP]`, and the count of the sentence's, or None."""
-    one = pieces.encode(sentence)
+    one = pieces.tokenize(sentence)
     if not 0 < len(one) <= MAX_SENTENCE_TOKENS:
         return None
     return [pieces.beginning, *one, pieces.end], len(one)

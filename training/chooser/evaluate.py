@@ -6,7 +6,7 @@ part of its choices: the right tool with and without none, and with confidences 
 precision, on the part itself and fitted on another part (--fit).
 
 Shares are counts with Wilson's 95 % intervals. Precision is that of the part's mix of hard cases,
-which is not that of use. Needs PyTorch and numpy, but not pyevm_agents.
+which is not that of use. Needs training/requirements.txt.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from training.chooser import figures
 from training.chooser.batches import DataError, Examples, join_mood, join_pair, read_rows
 from training.chooser.dataset_files import CHOICES, PAIRS
 from training.chooser.figures import ScoredChoice, ScoredPair
-from training.chooser.network import VOCABULARY, BaseError, load_chooser, load_file
-from training.chooser.word_pieces import read_vocabulary
+from training.chooser.network import BaseError, load_chooser, load_run_file, read_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pyevm_agents.models.chooser.wordpiece import WordPiece
     from training.chooser.figures import Table
     from training.chooser.network import Batch, Chooser
-    from training.chooser.word_pieces import WordPieces
 
 BATCH_TOKENS = 2_048
 """Tokens that are computed at once, padding included."""
@@ -47,7 +46,7 @@ class Scorer:
     """A chooser that scores texts."""
 
     chooser: Chooser
-    pieces: WordPieces
+    pieces: WordPiece
 
     def score_calls(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
         """Return the score of each pair of a sentence and a call."""
@@ -152,8 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     began = time.process_time()
     try:
-        found = load_file(options.chooser)
-        pieces = read_vocabulary(options.base / VOCABULARY)
+        found = load_run_file(options.chooser)
+        pieces = read_vocabulary(options.base)
         scorer = Scorer(load_chooser(found["state"], found["config"]).eval(), pieces)
         pairs = _read(options.folder / PAIRS, options)
         choices = _read(options.folder / CHOICES, options)

@@ -1,7 +1,7 @@
 """Export of a trained chooser as a GGUF file.
 
-    python -m training.export_chooser STATE.pt VOCABULARY.txt OUT.gguf
-    python -m training.export_chooser --frozen MODEL.safetensors VOCABULARY.txt OUT.gguf
+    python -m training.chooser.export STATE.pt VOCABULARY.txt OUT.gguf
+    python -m training.chooser.export --frozen MODEL.safetensors VOCABULARY.txt OUT.gguf
 
 STATE is what the trainer saves: `{"state": tensors, "config": facts}`. `--frozen` takes the encoder
 as it is before the training, with heads of zeros. VOCABULARY has a piece a line.
@@ -10,22 +10,23 @@ as it is before the training, with heads of zeros. VOCABULARY has a piece a line
 from __future__ import annotations
 
 import argparse
-import pickle
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from training.chooser_weights import (
+from training.chooser.weights import (
     ChooserExportError,
     build_frozen_state,
+    read_pieces,
     read_safetensors,
     write_chooser,
 )
+from training.torch_files import load_file
 
 if TYPE_CHECKING:
-    from training.chooser_weights import State
+    from training.chooser.weights import State
 
 
 def read_state(path: Path) -> tuple[State, dict[str, str]]:
@@ -35,8 +36,8 @@ def read_state(path: Path) -> tuple[State, dict[str, str]]:
         ChooserExportError: another format.
     """
     try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-    except (EOFError, RuntimeError, pickle.UnpicklingError) as error:
+        saved = load_file(path)
+    except ValueError as error:
         raise ChooserExportError(
             f"{path} can't be read as a state: {error}; save one with torch.save, or pass --frozen"
         ) from error
@@ -49,7 +50,7 @@ def read_state(path: Path) -> tuple[State, dict[str, str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Export a chooser; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m training.export_chooser", description="Write a trained chooser as GGUF."
+        prog="python -m training.chooser.export", description="Write a trained chooser as GGUF."
     )
     parser.add_argument("state", type=Path)
     parser.add_argument("vocabulary", type=Path)
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
             if options.frozen
             else read_state(options.state)
         )
-        pieces = options.vocabulary.read_text("utf-8").removesuffix("\n").split("\n")
+        pieces = read_pieces(options.vocabulary)
         write_chooser(state, pieces, options.out, heads=options.heads, facts=facts)
     except (ChooserExportError, OSError) as error:
         sys.stderr.write(f"{error}\n")

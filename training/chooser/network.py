@@ -16,24 +16,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
-import struct
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from pyevm_agents.models.chooser.sentence_chooser import LATE_WEIGHT
+from pyevm_agents.models.chooser.wordpiece import SPECIAL_PIECES, WordPiece
+from training.chooser.weights import (
+    HEAD_WIDTH,
+    ChooserExportError,
+    read_pieces,
+    read_safetensors,
+)
+from training.torch_files import load_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-LATE_WEIGHT = 15.0
-"""Nats of a late interaction of 1."""
-
-HEAD_WIDTH = 64
 WEIGHTS, SHAPE, VOCABULARY = "model.safetensors", "config.json", "vocab.txt"
 """Files of a base's folder."""
 
@@ -240,23 +243,32 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     """Read the float32 tensors of a safetensors file, less a pooler's.
 
     Raises: BaseError: the file can't be read.
-    Source: https://github.com/huggingface/safetensors#format
     """
     try:
-        data = path.read_bytes()
-        (size,) = struct.unpack_from("<Q", data)
-        header = json.loads(data[8 : 8 + size])
-    except (OSError, ValueError, struct.error) as error:
+        found = read_safetensors(path)
+    except (OSError, ChooserExportError) as error:
         raise BaseError(f"weights {path} can't be read: {error}; pass safetensors") from error
-    header.pop("__metadata__", None)
-    found: dict[str, Tensor] = {}
-    for name, entry in header.items():
-        if entry["dtype"] != "F32" or name.startswith("pooler."):
-            continue
-        start, end = (8 + size + offset for offset in entry["data_offsets"])
-        numbers = np.frombuffer(data[start:end], "<f4").reshape(entry["shape"])
-        found[name] = torch.from_numpy(numbers.copy())
-    return found
+    return {
+        name: torch.from_numpy(numbers.copy())
+        for name, numbers in found.items()
+        if not name.startswith("pooler.")
+    }
+
+
+def read_vocabulary(folder: Path) -> WordPiece:
+    """Read the vocabulary of a base.
+
+    Raises: BaseError: the file can't be read, or lacks a special piece.
+    """
+    path = folder / VOCABULARY
+    try:
+        pieces = read_pieces(path)
+    except (OSError, ValueError) as error:
+        raise BaseError(f"vocabulary {path} can't be read: {error}; pass its folder") from error
+    missing = [one for one in SPECIAL_PIECES if one not in pieces]
+    if missing:
+        raise BaseError(f"vocabulary {path} lacks {', '.join(missing)}; pass one of BERT")
+    return WordPiece(pieces)
 
 
 def hash_file(path: Path) -> str:
@@ -270,14 +282,14 @@ def hash_file(path: Path) -> str:
         raise BaseError(f"base {path} can't be read: {error.strerror}; pass its folder") from error
 
 
-def load_file(path: Path) -> dict[str, Any]:
-    """Read a file that PyTorch wrote into the CPU's memory.
+def load_run_file(path: Path) -> dict[str, Any]:
+    """Read a file of a training run into the CPU's memory.
 
     Raises: BaseError: it can't be read.
     """
     try:
-        found: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError, pickle.UnpicklingError, EOFError) as error:
+        found: dict[str, Any] = load_file(path)
+    except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         raise BaseError(f"{path} can't be read: {reason}; pass a file of a run") from error
     return found

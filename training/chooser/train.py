@@ -7,16 +7,15 @@ BASE has `model.safetensors`, `config.json` and `vocab.txt` of a BERT encoder. R
 minutes, and at the end. A step has a batch of pairs and one of sentences, so that both outputs
 end an epoch together.
 
-Needs PyTorch and numpy, but not pyevm_agents. With the same machine, number of threads and options,
-the results are bit-for-bit equal, with or without interruption by --resume. Ctrl-C saves and stops,
-and `python -m training.pause RUN` makes the run wait.
+Needs training/requirements.txt. With the same machine, number of threads and options, the results
+are bit-for-bit equal, with or without interruption by --resume. Ctrl-C saves and stops, and
+`python -m training.pause RUN` makes the run wait.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -28,18 +27,19 @@ from torch.nn import functional
 
 from training.chooser.batches import DataError, Order, read_training_data
 from training.chooser.network import (
-    VOCABULARY,
     WEIGHTS,
     BaseError,
     describe,
     hash_file,
-    load_file,
+    load_run_file,
     make_chooser,
+    read_vocabulary,
 )
-from training.chooser.word_pieces import read_vocabulary
 from training.pause import is_paused
+from training.record import open_log
 from training.schedule import Steps, learning_rate_factor
 from training.stop import STOPPED, Stop
+from training.torch_files import save_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +122,7 @@ class Run:
             RunError: the checkpoint is missing, in the way, or of another run.
         """
         self._options, self._is_stopped = options, is_stopped
-        pieces = read_vocabulary(options.base / VOCABULARY)
+        pieces = read_vocabulary(options.base)
         self._data = read_training_data(options.data, pieces)
         self._base_sha256 = hash_file(options.base / WEIGHTS)
         self._chooser = make_chooser(options.base, options.seed)
@@ -145,7 +145,7 @@ class Run:
         else:
             self._chooser.late0 = measure_late(self._chooser, calls, self._calls)
         options.out.mkdir(parents=True, exist_ok=True)
-        self._log = _open_log(options.out / LOG, self._step)
+        self._log = open_log(options.out / LOG, self._step + 1)
         self._began = self._saved = time.monotonic()
 
     def go(self) -> bool:
@@ -279,7 +279,7 @@ class Run:
 
     def _restore(self) -> None:
         path = self._options.out / CHECKPOINT
-        found = load_file(path)
+        found = load_run_file(path)
         ours: dict[str, object] = {
             "format": FORMAT,
             "total": self._plan.total,
@@ -321,29 +321,11 @@ def measure_late(chooser: Chooser, calls: Examples, order: Order) -> float:
     return sum(found) / len(found)
 
 
-def save_file(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a file of PyTorch atomically."""
-    unfinished = path.with_name(path.name + ".new")
-    with unfinished.open("wb") as file:
-        torch.save(dict(value), file)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-
-
 def _learn(scores: torch.Tensor, labels: torch.Tensor) -> tuple[float, int]:
     """Add the gradients of a batch; return its mean loss and the number of right answers."""
     loss = functional.binary_cross_entropy_with_logits(scores.float(), labels)
     loss.backward()
     return loss.item(), int(((scores > 0) == (labels > 0.5)).sum())
-
-
-def _open_log(path: Path, steps_done: int) -> Any:  # noqa: ANN401 - a file
-    """Open the log, without the lines of later steps."""
-    lines = path.read_text().splitlines() if steps_done and path.exists() else []
-    kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= steps_done]
-    path.write_text("".join(line + "\n" for line in kept))
-    return path.open("a")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

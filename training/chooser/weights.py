@@ -210,6 +210,11 @@ def quantise_rows(rows: Floats) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     return weights.astype(np.int8), np.minimum(scales, SCALE_END).astype(np.int32)
 
 
+def read_pieces(path: Path) -> tuple[str, ...]:
+    """Read a vocabulary, a piece each line."""
+    return tuple(path.read_text("utf-8").removesuffix("\n").split("\n"))
+
+
 def read_safetensors(path: Path) -> State:
     """Read a file of float32 tensors.
 

@@ -6,7 +6,7 @@ to 127), `scale` and `bias` (I32, one for each output); a norm has `weight` and 
 Attention's queries are already divided by the square root of a head's width, positions contain the
 token type's row, and a norm's weights are times the square root of the width.
 
-llama.cpp can't evaluate the file. `training/chooser_weights.py` writes it.
+llama.cpp can't evaluate the file. `training/chooser/weights.py` writes it.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ Source: Devlin et al., BERT, 2018: `tokenization.py`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ CONTINUATION = "##"
 
 MAX_WORD_CHARACTERS = 100
 """A longer word is the unknown token. Source: BERT's `max_input_chars_per_word`."""
+
+CACHED_WORDS = 4_096
+"""Words whose tokens are kept: those of a few dozen agents and their requests."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
@@ -103,15 +107,16 @@ class WordPiece:
         """
         self._tokens: Mapping[str, int] = {piece: token for token, piece in enumerate(pieces)}
         self._longest = max(map(len, pieces))
+        self._split = lru_cache(CACHED_WORDS)(self._find_pieces)
         self.unknown, self.beginning, self.end = (self._tokens[piece] for piece in SPECIAL_PIECES)
 
     def tokenize(self, text: str) -> list[int]:
         """Return the tokens of a text, without special ones other than the unknown token."""
-        return [token for word in split_words(text) for token in self._tokenize_word(word)]
+        return [token for word in split_words(text) for token in self._split(word)]
 
-    def _tokenize_word(self, word: str) -> list[int]:
+    def _find_pieces(self, word: str) -> tuple[int, ...]:
         if len(word) > MAX_WORD_CHARACTERS:
-            return [self.unknown]
+            return (self.unknown,)
         tokens: list[int] = []
         start = 0
         while start < len(word):
@@ -123,5 +128,5 @@ class WordPiece:
                     start = end
                     break
             else:
-                return [self.unknown]
-        return tokens
+                return (self.unknown,)
+        return tuple(tokens)

@@ -13,7 +13,7 @@ import torch
 
 from pyevm_agents.models.chooser.chooser_file import open_chooser
 from tests.tiny_chooser import HEADS, PIECES, make_state, write_tiny_chooser
-from training.export_chooser import main
+from training.chooser.export import main
 
 if TYPE_CHECKING:
     from pathlib import Path

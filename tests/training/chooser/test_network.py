@@ -8,16 +8,17 @@ pytest.importorskip("torch", reason="needs training/requirements.txt")
 
 import torch
 
+from pyevm_agents.models.chooser.sentence_chooser import LATE_WEIGHT
 from tests.training.chooser.tiny_chooser import SHAPE, write_base, write_safetensors
 from training.chooser.batches import Examples
 from training.chooser.network import (
-    LATE_WEIGHT,
     BaseError,
     Batch,
     interact,
     load_chooser,
     make_chooser,
     read_shape,
+    read_vocabulary,
 )
 
 if TYPE_CHECKING:
@@ -110,3 +111,11 @@ def test_a_base_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BaseError, match="do not fit"):
         make_chooser(folder, 1)
     assert SHAPE["num_hidden_layers"] == 2
+
+
+def test_a_vocabulary_needs_the_special_pieces(tmp_path: Path) -> None:
+    with pytest.raises(BaseError, match="can't be read"):
+        read_vocabulary(tmp_path)
+    (tmp_path / "vocab.txt").write_text("[UNK]\n[SEP]\n")
+    with pytest.raises(BaseError, match=r"lacks \[CLS\]"):
+        read_vocabulary(tmp_path)

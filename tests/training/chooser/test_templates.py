@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +17,27 @@ from training.chooser.templates import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+LEAST = {
+    "wrapper": 330,
+    "question": 90,
+    "small_talk": 60,
+    "others_words": 80,
+    "past": 70,
+    "negation": 100,
+    "draft": 110,
+    "hypothetical": 120,
+    "withdrawn": 120,
+    "condition": 130,
+    "time": 90,
+    "place_channel": 60,
+    "more_than_call": 90,
+    "alternative_doubt": 60,
+}
+"""Least number of templates of each class."""
+
+ACCEPTED = {"wrapper"}
+SHIPPED_VARIANTS = {"order", "gerund", "past", "third", "participle"}
+PUNCTUATION = re.compile(r"[\s.,;:!?'\"()\u2014\u2026-]+")
 HEAD = 'class = "past"\naccepts = false\n'
 ONE = '[[template]]\ntext = "{name} {order} on {day}, said {name}"\nvariant = "past"\n'
 
@@ -92,3 +115,19 @@ def test_the_parts_of_the_templates_are_disjoint() -> None:
     assert len(trained) + len(measured) == len(templates)
     assert {one.text for one in trained}.isdisjoint(one.text for one in measured)
     assert {one.kind for one in trained} == {one.kind for one in measured}
+
+
+@pytest.mark.parametrize("kind", LEAST)
+def test_a_shipped_class_has_enough_templates_and_holds_a_fifth_out(kind: str) -> None:
+    own = [one for one in read_templates() if one.kind == kind]
+    assert len(own) >= LEAST[kind]
+    assert 0.18 <= sum(one.is_held_out for one in own) / len(own) <= 0.22
+    assert {one.accepts for one in own} == {kind in ACCEPTED}
+    assert {one.variant for one in own} <= SHIPPED_VARIANTS
+
+
+def test_the_shipped_classes_are_all_there_and_no_text_comes_twice() -> None:
+    templates = read_templates()
+    assert {one.kind for one in templates} == LEAST.keys()
+    texts = Counter(PUNCTUATION.sub(" ", one.text.lower()).strip() for one in templates)
+    assert [text for text, count in texts.items() if count > 1] == []

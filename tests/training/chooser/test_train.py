@@ -12,11 +12,11 @@ pytest.importorskip("torch", reason="needs training/requirements.txt")
 
 import torch
 
+from pyevm_agents.models.chooser.wordpiece import WordPiece
 from tests.training.chooser.tiny_chooser import PIECES, write_base, write_pairs
 from training import pause
 from training.chooser import evaluate, train
 from training.chooser.batches import Examples, Order, read_training_data
-from training.chooser.word_pieces import WordPieces
 from training.stop import STOPPED
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_an_epoch_has_every_example_once_in_batches_of_like_length() -> None:
 
 def test_the_moods_are_those_that_are_said(tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "train.jsonl.gz")
-    data = read_training_data(path, WordPieces(tuple(PIECES)))
+    data = read_training_data(path, WordPiece(PIECES))
     with gzip.open(path, "rt") as file:
         said = [row["orders"] for row in map(json.loads, file) if row["orders"] is not None]
     assert len(data.calls) == 90

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pyevm_agents.models.chooser.chooser_file import open_chooser
 from pyevm_agents.models.chooser.encoder import SCALE_END
 from tests.tiny_chooser import HEADS, PIECES, UNREACHABLE, WIDTH, make_state
-from training import chooser_weights
-from training.chooser_weights import (
+from training.chooser import weights as chooser_weights
+from training.chooser.weights import (
     ChooserExportError,
     build_frozen_state,
     quantise_rows,
