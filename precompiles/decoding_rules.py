@@ -6,14 +6,23 @@
 | `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 | `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
+| `order_probability` | least probability that a sentence is an order for now | 0: no judge |
+| `call_probability` | least probability that it orders exactly a call | 0: no judge |
+| `choice_probability` | least probability that one way is meant, not another | 0: no judge |
+| `objected_probability` | least of both where word lists object | 0: their objections stand |
 
-`router_weight` needs `short_format`. Source: docs/architecture.md#short-format, #gate.
+Probabilities are in 65,536ths (`short_format/judge.py`). The first three belong together, and need
+`short_format` and a profile with a chooser. `router_weight` needs `short_format`.
+
+Source: docs/architecture.md#short-format, #order-judge, #gate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from precompiles.short_format.judge import PROBABILITY_ONE, Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +39,9 @@ Version 1 chose among clauses and values.
 MAX_SURPRISAL = 1 << 32
 """65,536 nats: more than any generation has."""
 
+JUDGE = ("order_probability", "call_probability", "choice_probability")
+OBJECTED = "objected_probability"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingRules:
@@ -39,6 +51,8 @@ class DecodingRules:
     router_weight: int = 0
     max_surprisal: int = 0
     stated_values: bool = False
+    thresholds: Thresholds | None = None
+    """Of the judge; None for no judge."""
 
     @classmethod
     def parse(cls, rules: Sequence[tuple[str, int]]) -> DecodingRules:
@@ -52,6 +66,7 @@ class DecodingRules:
             "router_weight": MAX_ROUTER_WEIGHT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
+            **dict.fromkeys((*JUDGE, OBJECTED), PROBABILITY_ONE - 1),
         }
         for name, value in rules:
             if name not in limits:
@@ -71,9 +86,21 @@ class DecodingRules:
                 )
         if "router_weight" in values and "short_format" not in values:
             raise ValueError(f"decoding rule router_weight: needs short_format {SHORT_FORMAT}")
+        judged = [name for name in (*JUDGE, OBJECTED) if name in values]
+        missing = [name for name in (*JUDGE, "short_format") if name not in values]
+        if judged and missing:
+            raise ValueError(f"decoding rule {judged[0]}: needs {', '.join(missing)}")
         return cls(
             short_format=bool(values.get("short_format")),
             router_weight=values.get("router_weight", 0),
             max_surprisal=values.get("max_surprisal", 0),
             stated_values=bool(values.get("stated_values")),
+            thresholds=Thresholds(
+                mood=values["order_probability"],
+                call=values["call_probability"],
+                choice=values["choice_probability"],
+                objected=values.get(OBJECTED, 0),
+            )
+            if judged
+            else None,
         )

@@ -1,8 +1,9 @@
 """The executor precompile: `runNextIteration` of both versions at 0x19, and `supportsInterface`.
 
 The order of the steps is consensus: kind of call, size, gas for the calldata, decoding, model,
-history, metadata of the tools, gas for prompt and grammar, prompt, context check, gas for the
-prompt's tokens, generation bounded by the gas left, gas for the output, result.
+history, metadata of the tools, gas for prompt and grammar, gas for the plan and the judge, prompt,
+and, unless the rules decide the step, context check, gas for the prompt's tokens, generation
+bounded by the gas left, gas for the output; result.
 
 Source: ERC, `IERCAgentExecutor` and "Agent executor precompile";
 docs/architecture.md#gas-before-work, #warm-prompt-tokens, #constrained-output, #text-is-data,
@@ -25,6 +26,7 @@ from precompiles.gate import withhold
 from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse_history
+from precompiles.short_format.judge import OrderJudge
 from precompiles.short_format.step import ShortFormat
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.stated_values import limit_tools
@@ -38,11 +40,12 @@ from precompiles.versions import (
 from precompiles.warm_prefixes import WarmPrompt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
+    from precompiles.chooser import Chooser
     from precompiles.free_format import StepFormat
     from precompiles.gas import GasSchedule
     from precompiles.language_model import (
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
         Segment,
     )
     from precompiles.react import HistoryStep
+    from precompiles.short_format.judge import Thresholds
     from precompiles.tool_metadata import Tool
 
 
@@ -153,6 +157,7 @@ class Executor:
         self,
         models: Sequence[tuple[ModelProfile, LanguageModel]],
         *,
+        choosers: Sequence[Chooser] = (),
         schedule: GasSchedule = DEFAULT_SCHEDULE,
         observer: ExecutorObserver | None = None,
     ) -> None:
@@ -160,15 +165,21 @@ class Executor:
 
         Input:
             models: the chain's models with profiles.
+            choosers: those that the profiles name.
             schedule: gas of everything but tokens, whose prices are in the profiles.
             observer: callbacks of each call.
 
-        Raises: ValueError: two models share a name.
+        Raises: ValueError: two models share a name; a profile names another chooser.
         """
         self._schedule = schedule
         self._observer = NullObserver() if observer is None else observer
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
         self._rules = {profile.name: DecodingRules.parse(profile.decoding) for profile, _ in models}
+        known = {chooser.digest: chooser for chooser in choosers}
+        self._judges = {
+            profile.name: _make_judge(profile, self._rules[profile.name].thresholds, known)
+            for profile, _ in models
+        }
         for profile, model in models:
             for name in (profile.name, *profile.aliases, "0x" + profile.digest.hex()):
                 if name in self._models:
@@ -218,11 +229,11 @@ class Executor:
         # GAS
         self._charge_grammar(computation, tools)
         book = AddressBook(request.base_prompt, [request.prompt, *(s.observation for s in steps)])
-        form = choose_format(rules, request, steps, tools, book)
-        self._charge_plan(computation, form)
-        segments = build_prompt(request, steps, tools, book, profile)
+        judge = self._judges[profile.name]
+        form = choose_format(rules, request, steps, tools, book, judge)
+        self._charge_plan(computation, profile, form)
+        segments = build_prompt(request, steps, form.shown_tools, book, profile)
         prompt_tokens = model.tokenize(segments)
-        _check_context(profile, len(prompt_tokens))
 
         # OPERATION
         scoring = form.scoring
@@ -263,14 +274,22 @@ class Executor:
         gas = self._schedule.grammar_gas(len(tools), sum(tool.leaf_count for tool in tools))
         computation.consume_gas(gas, reason="Executor tools")
 
-    def _charge_plan(self, computation: ComputationAPI, form: StepFormat) -> None:
-        """Charge for reading the request, and then for each pair of an order and a tool."""
+    def _charge_plan(
+        self, computation: ComputationAPI, profile: ModelProfile, form: StepFormat
+    ) -> None:
+        """Charge for reading the request, for each pair of an order and a tool, and for the judge.
+
+        Each is charged before the work.
+        """
         if form.characters:
             gas = self._schedule.reading_gas(form.characters)
             computation.consume_gas(gas, reason="Executor request")
         if form.branches:
             gas = self._schedule.branch_gas(form.branches)
             computation.consume_gas(gas, reason="Executor orders and tools")
+        if form.judged_tokens:
+            gas = profile.chooser_token_gas * form.judged_tokens
+            computation.consume_gas(gas, reason="Executor judge")
 
     def _take_step(
         self,
@@ -289,6 +308,7 @@ class Executor:
             self._observer.on_prompt(computation, prompt)
             self._observer.on_generation(computation, request, decided)
             return prompt, decided
+        _check_context(profile, len(request.prompt_tokens))
         prompt = _charge_prompt(computation, profile, request.prompt_tokens)
         self._observer.on_prompt(computation, prompt)
         return prompt, self._generate(computation, profile, model, request, known=decided)
@@ -337,17 +357,34 @@ class Executor:
         return self._models[model_id]
 
 
-def choose_format(
+def choose_format(  # noqa: PLR0913, PLR0917 - what a step is made from
     rules: DecodingRules,
     request: IterationRequest,
     steps: Sequence[HistoryStep],
     tools: Sequence[Tool],
     book: AddressBook,
+    judge: OrderJudge | None = None,
 ) -> StepFormat:
     """Return a step's format: short if the profile has it and the call has tools, else free."""
     if rules.short_format and tools:
-        return ShortFormat(request, steps, tools, book, router_weight=rules.router_weight)
+        return ShortFormat(
+            request, steps, tools, book, router_weight=rules.router_weight, judge=judge
+        )
     return FreeFormat(tools, book, has_gate=bool(rules.max_surprisal))
+
+
+def _make_judge(
+    profile: ModelProfile, thresholds: Thresholds | None, choosers: Mapping[bytes, Chooser]
+) -> OrderJudge | None:
+    """Return a profile's judge of orders, if it has one."""
+    if thresholds is None:
+        return None
+    if profile.chooser not in choosers:
+        raise ValueError(
+            f"model {profile.name}: its rules need the chooser {profile.chooser.hex() or 'none'}, "
+            f"given are {sorted(digest.hex() for digest in choosers)}; pass the one of the profile"
+        )
+    return OrderJudge(choosers[profile.chooser], thresholds)
 
 
 def _check_call(computation: ComputationAPI) -> None:

@@ -36,6 +36,14 @@ class StepFormat(Protocol):
         """Number of pairs of an order and a tool, charged before the comparison."""
 
     @property
+    def judged_tokens(self) -> int:
+        """Number of tokens that the chooser reads, charged before."""
+
+    @property
+    def shown_tools(self) -> Sequence[Tool]:
+        """The tools that the prompt describes."""
+
+    @property
     def decided(self) -> str:
         """The text of a step that is decided without a model; else empty."""
 
@@ -57,12 +65,12 @@ class StepFormat(Protocol):
 class FreeFormat:
     """The ERC's format: a thought, then an answer or one of the tools with any arguments."""
 
-    characters = branches = 0
+    characters = branches = judged_tokens = 0
     decided = ""
 
     def __init__(self, tools: Sequence[Tool], book: AddressBook, *, has_gate: bool) -> None:
         """Input: the tools and handles of the call, and whether a gate needs a surprisal."""
-        self._tools = tools
+        self._tools = self.shown_tools = tools
         self._book = book
         # A score costs less than the evaluation of its token, whose price is charged.
         self.scoring = FREE_SCORING if has_gate and tools else None

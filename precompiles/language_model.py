@@ -256,6 +256,12 @@ class ModelProfile:
     """(name, value) of each decoding rule (`precompiles.decoding_rules`), sorted by name. Empty:
     the free format."""
 
+    chooser: bytes = b""
+    """SHA-256 of the file of the chooser that judges orders, 32 bytes. Empty: none does."""
+
+    chooser_token_gas: int = 0
+    """Gas per token that the chooser reads; 0 without a chooser."""
+
     fingerprint: str = ""
     """Fingerprint of this model's engine profile. Empty: it is the chain config's."""
 

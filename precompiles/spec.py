@@ -166,5 +166,9 @@ DEFAULT_WARM_PROMPT_TOKEN_GAS = 100
 DEFAULT_OUTPUT_TOKEN_GAS = 10_000
 """Gas per output token: a wallet run of five steps then fits a block of 30 million gas."""
 
+DEFAULT_CHOOSER_TOKEN_GAS = 1_000
+"""Gas per token that a chooser reads: 0.5 to 1 ms, a tenth of an output token's time. A sentence
+with a call has 34 tokens on average."""
+
 DEFAULT_MAX_OUTPUT_TOKENS = 512
 """Output tokens of one generation: the longest thought and the longest answer, tokenized."""

@@ -1,53 +1,171 @@
-"""A judge of orders: whether a request orders exactly a call, now.
+"""The judge of orders: does a request order exactly these calls, now?
 
-The rules say which calls a request admits. A judge, such as a trained model, removes calls that the
-request does not order, and never adds one. No judge is part of the decoding rules yet.
+The rules say which calls a request admits. The judge, a chooser, scores the mood of each order's
+sentence, and each way to carry the order out. It removes calls, and never adds one:
 
-Source: docs/architecture.md#short-format.
+    Close the blinds of room 3?        an order in doubt    the mood is too low: nothing is done
+    Gale warning over                  hoist: rejected      lower: admitted
+
+All orders of a request are judged before the first act. What only reads needs no order: there the
+scores only rank. Where the word lists of the rules object (`values.OBJECTIONS`), a higher
+probability overrules them, but for calls that move money.
+
+Source: docs/architecture.md#order-judge.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING
 
-from precompiles.short_format.plan import NoPlan, Step
-from precompiles.short_format.values import Obstacle
+from precompiles.language_model import NAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from precompiles.short_format.binding import PlannedCall
-    from precompiles.short_format.plan import Done
+    from precompiles.chooser import Chooser
 
+PROBABILITY_ONE = 1 << 16
+"""A probability of 1 in the units of thresholds."""
 
-class OrderJudge(Protocol):
-    """Decides whether a clause of a request orders exactly a call, now."""
-
-    def admits(self, request: str, clause: str, call: str) -> bool:
-        """Return whether a call may be made.
-
-        Input:  the request, with handles; the clause that the call is for; the call as a step
-                writes it, where a value that is left to the model is `?`.
-        Determinism: the same on every machine, as all input of consensus.
-        """
+_EXACT = Context(prec=40, rounding=ROUND_HALF_EVEN)
+"""Decimal arithmetic of 40 digits: `ln` is rounded correctly, alike on every machine."""
 
 
-def judge_step(
-    found: Step | NoPlan | Done,
-    request: str,
-    judge: OrderJudge,
-    write: Callable[[PlannedCall], str],
-) -> Step | NoPlan | Done:
-    """Return a step without the calls that a judge removes; a refusal if no call is left.
+def to_logit(probability: int) -> int:
+    """Return the least score of a probability, in 65,536ths of a nat.
 
-    Input:  the step that the rules found; the request; the judge; a function that writes a call as
-            a text.
+    Input:  65,536ths, 1 to 65,535.
     """
-    if not isinstance(found, Step):
-        return found
-    kept = tuple(call for call in found.calls if judge.admits(request, found.clause, write(call)))
-    if not kept:
-        return NoPlan(Obstacle("statement"), found.clause)
-    # What is left is no surer than before: one call of several is still the model's to accept.
-    return replace(found, calls=kept)
+    odds = _EXACT.divide(Decimal(probability), Decimal(PROBABILITY_ONE - probability))
+    scaled = _EXACT.multiply(_EXACT.ln(odds), Decimal(NAT))
+    return int(scaled.to_integral_value(context=_EXACT))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """The least probabilities of a judge, in 65,536ths, each below 1."""
+
+    mood: int
+    """That a sentence is an order for now."""
+
+    call: int
+    """That a sentence orders exactly a call."""
+
+    choice: int
+    """That one way is meant rather than another; below that, or if equally likely, the model
+    chooses."""
+
+    objected: int = 0
+    """Of mood and call, where the rules' word lists object; 0: their objections stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to carry an order out."""
+
+    calls: tuple[str, ...]
+    """The text of each tool's calls (`call_text.py`)."""
+
+    acts: bool
+    """Whether one of them changes something."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOrder:
+    """An order as the judge reads it."""
+
+    sentence: str
+    """The sentence, its quotations shortened."""
+
+    ways: tuple[Way, ...]
+
+    is_sure: bool
+    """Whether the words alone decide what only reads."""
+
+    is_objected: bool
+    """Whether a word list objects to the order."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether the sentence has to be an order."""
+        return any(way.acts for way in self.ways)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The sentence with each call; none where the one way is sure, and reads."""
+        if not self.acts and self.is_sure and len(self.ways) == 1:
+            return ()
+        calls = dict.fromkeys(call for way in self.ways for call in way.calls)
+        return tuple((self.sentence, call) for call in calls)
+
+
+class OrderJudge:
+    """A chooser with thresholds."""
+
+    def __init__(self, chooser: Chooser, thresholds: Thresholds) -> None:
+        """Create a judge.
+
+        Input:  thresholds, of which `objected` alone may be 0.
+        """
+        self._chooser = chooser
+        self._thresholds = thresholds
+
+    @property
+    def overrules(self) -> bool:
+        """Whether a high probability overrules the objections of word lists."""
+        return self._thresholds.objected > 0
+
+    def count_tokens(self, orders: Sequence[JudgedOrder]) -> int:
+        """Return how many tokens the scores of orders read.
+
+        Raises:
+            ChooserLimitError: a sentence or a call is too long to be read.
+        """
+        sentences = _list_sentences(orders)
+        moods = sum(map(self._chooser.count_mood_tokens, sentences))
+        return moods + sum(self._chooser.count_call_tokens(*pair) for pair in _list_pairs(orders))
+
+    def find_admitted(self, orders: Sequence[JudgedOrder]) -> tuple[tuple[int, ...], ...]:
+        """Return the ways of each order that may be taken, the surest first.
+
+        Input:  orders that the chooser can read.
+        """
+        sentences, pairs = _list_sentences(orders), _list_pairs(orders)
+        moods = dict(zip(sentences, self._chooser.score_moods(sentences), strict=True))
+        calls = dict(zip(pairs, self._chooser.score_calls(pairs), strict=True))
+        least = self._thresholds
+        lead = to_logit(least.choice)
+        admitted = []
+        for order in orders:
+            mood = to_logit(least.objected if order.is_objected else least.mood)
+            call = to_logit(least.objected if order.is_objected else least.call)
+            is_gated = order.acts or not order.is_sure
+            is_order = not order.acts or moods[order.sentence] >= mood
+            scores = {
+                place: min((calls.get((order.sentence, one), 0) for one in way.calls), default=0)
+                for place, way in enumerate(order.ways)
+            }
+            kept = {
+                place: score
+                for place, score in scores.items()
+                if not is_gated or (is_order and score >= call)
+            }
+            best = max(kept.values(), default=0)
+            admitted.append(
+                tuple(
+                    place
+                    for _, place in sorted((-score, place) for place, score in kept.items())
+                    if best - kept[place] < max(lead, 1)
+                )
+            )
+        return tuple(admitted)
+
+
+def _list_sentences(orders: Sequence[JudgedOrder]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(order.sentence for order in orders if order.acts))
+
+
+def _list_pairs(orders: Sequence[JudgedOrder]) -> tuple[tuple[str, str], ...]:
+    return tuple(dict.fromkeys(pair for order in orders for pair in order.pairs))

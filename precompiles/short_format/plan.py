@@ -59,7 +59,7 @@ from precompiles.short_format.remarks import Remarks
 from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.told import REFERENCES, find_told, read_told
-from precompiles.short_format.values import SUMS, Context, Item, Obstacle
+from precompiles.short_format.values import OBJECTIONS, SUMS, Context, Item, Obstacle
 from precompiles.short_format.wording import (
     Strength,
     count_evidence,
@@ -104,6 +104,29 @@ class Step:
 
     is_sure: bool
     """Whether there is one call, nothing of it is left to choose, and the words speak for it."""
+
+    place: int = 0
+    """The order's place in `Planner.plan`."""
+
+    index: int = 0
+    """The place of the calls in the order's fillings."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrder:
+    """An order of a request, and the ways to carry it out."""
+
+    clause: str
+    """The text of the order."""
+
+    fillings: tuple[Filling, ...]
+    """The calls of each way."""
+
+    is_meant: bool
+    """Whether the words decide the calls without a model."""
+
+    is_objected: bool
+    """Whether a word list objects to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +192,8 @@ class Planner:
         self._last_end, self._is_converted, self._had_several = 0, False, False
         self._group = 0
         self._calls: tuple[PlannedCall, ...] = ()
+        self._is_remarked = False
+        self._planned: list[PlannedOrder] = []
         self.order_size = sum(1 + (one.end - one.first) // BRANCH_TOKENS for one in self.orders)
         """The orders as they are read at first, which are paid for: each counts once, and as many
         times again as it has `BRANCH_TOKENS`."""
@@ -178,6 +203,11 @@ class Planner:
     def tools(self) -> tuple[ToolRoles, ...]:
         """The roles that the tools state."""
         return self._tools
+
+    @property
+    def plan(self) -> tuple[PlannedOrder, ...]:
+        """The orders of the plan that was found last, in the order of the text."""
+        return tuple(self._planned)
 
     def _read(self, question: str) -> None:
         self.scan: Scan = scan(question, self._known)
@@ -289,11 +319,16 @@ class Planner:
         return is_told or bool(pronouns) or ": " in quoted.rpartition('"')[2]
 
     def find_next(
-        self, results: Sequence[str], matches: Callable[[PlannedCall, int], bool]
+        self,
+        results: Sequence[str],
+        matches: Callable[[PlannedCall, int], bool],
+        *,
+        is_lenient: bool = False,
     ) -> Step | NoPlan | Done:
         """Return the calls that the next step may make.
 
-        Input:  the results of the steps so far; whether a call is that of a step, by its index.
+        Input:  the results of the steps so far; whether a call is that of a step, by its index;
+                whether the objections of word lists (`OBJECTIONS`) are left to a judge.
         """
         if len(self._question) > MAX_REQUEST_CHARACTERS:
             return NoPlan(Obstacle("long"), "")
@@ -312,7 +347,11 @@ class Planner:
         self._is_after_read, self._calls = False, ()
         self._last_end, self._is_converted, self._had_several = 0, False, False
         self._group = 0
+        self._planned = []
         remark = self._find_remark()
+        self._is_remarked = remark is not None
+        if remark is not None and is_lenient:
+            remark = self._find_remark(is_lenient=True)
         if remark is not None:
             return NoPlan(remark.failure, remark.clause)
         done = 0
@@ -335,6 +374,10 @@ class Planner:
                 )
             if isinstance(found, NoPlan) and self._is_aside(order):
                 continue
+            is_objected = self._is_remarked
+            if isinstance(found, NoPlan) and is_lenient and found.failure.reason in OBJECTIONS:
+                overruled = self._overrule(order, waiting, context)
+                found, is_objected = overruled or found, True
             if isinstance(found, NoPlan):
                 return self._cut.get(order.first, found)
             order, fillings = found
@@ -396,7 +439,11 @@ class Planner:
                     calls = tuple(dict.fromkeys(one.calls[index] for one in unfinished))
                     is_meant = index > 0 or all(self._is_meant(one) for one in unfinished)
                     is_sure = len(calls) == 1 and calls[0].is_known and is_meant
-                    step = Step(clause, calls, order.first, order.end, is_sure)
+                    place = len(self._planned)
+                    step = Step(clause, calls, order.first, order.end, is_sure, place, index)
+                    fillings = unfinished
+            is_meant = all(self._is_meant(one) for one in fillings)
+            self._planned.append(PlannedOrder(clause, tuple(fillings), is_meant, is_objected))
             has_result = True
             seen += order.list_mentions(self.scan)
         if step is not None:
@@ -405,8 +452,24 @@ class Planner:
             return NoPlan(Obstacle("history"), "")
         return Done()
 
-    def _find_remark(self) -> Remark | None:
-        """Return the remark around the orders that stops the plan, or None."""
+    def _overrule(
+        self, order: Order, waiting: list[Order], context: Context
+    ) -> tuple[Order, list[Filling]] | None:
+        """Return how an order is filled without the word lists, less what moves money."""
+        found = self._fill(order, waiting, replace(context, is_lenient=True))
+        if isinstance(found, NoPlan):
+            return None
+        order, fillings = found
+        kept = [
+            one for one in fillings if not any(self._tools[call.tool].moves for call in one.calls)
+        ]
+        return (order, kept) if kept else None
+
+    def _find_remark(self, *, is_lenient: bool = False) -> Remark | None:
+        """Return the remark around the orders that stops the plan, or None.
+
+        Input:  whether statements that may be a part of an order are left to a judge.
+        """
         return Remarks(
             question=self._question,
             scan=self.scan,
@@ -416,6 +479,7 @@ class Planner:
             tools=self._tools,
             known=self._known,
             forbidden=self._forbidden,
+            is_lenient=is_lenient,
         ).find_obstacle()
 
     def _is_meant(self, filling: Filling) -> bool:
@@ -883,7 +947,9 @@ class Planner:
             if (is_more and tool.is_read) or (only and tool.index not in only):
                 continue
             is_doubt = order.head >= 0 or not self._is_spoken_of(order, tool)
-            if strength is Strength.WEAK and is_doubt and not tool.is_read:
+            if context.is_lenient:
+                strength = _admit(strength)
+            elif strength is Strength.WEAK and is_doubt and not tool.is_read:
                 strength = self._doubt_verb(order, tool)
             if isinstance(strength, Obstacle):
                 best = strength if strength.progress > best.progress else best
@@ -900,7 +966,10 @@ class Planner:
             # A phrase without a verb asks to do something, if it has a value for it.
             strongest = sorted(found)[-2]
         chosen = found[strongest]
-        if strongest is not Strength.STRONG:
+        if context.is_lenient:
+            chosen = [tool for of in found.values() for tool in of]
+            strongest = Strength.WEAK
+        elif strongest is not Strength.STRONG:
             # Words alone speak for a tool: for those that they speak for most, or for none.
             candidates = (
                 chosen if order.is_nominal else [tool for of in found.values() for tool in of]
@@ -1531,6 +1600,13 @@ def _choose_failure(
     for one in fitting or left or [one for _, one in failures]:
         best = one if one.progress > best.progress or fitting or left else best
     return Obstacle("question") if is_question and best.reason == "left" else best
+
+
+def _admit(strength: Strength | Obstacle) -> Strength | Obstacle:
+    """Return what an order's verb says of a tool, if no list of verbs may object."""
+    if isinstance(strength, Obstacle) and strength.reason in OBJECTIONS:
+        return Strength.WEAK
+    return strength
 
 
 def _is_ambiguous(fillings: Sequence[Filling]) -> bool:

@@ -59,6 +59,7 @@ TEXTS = {
     "quoted": "that is a quotation, and no order",
     "report": "that tells something, and is no order",
     "text": "that text can't be used",
+    "unsure": "I am not sure that you ask me to do that now",
     "choice": '"{text}" is none of the values',
     "no tool": "none of my tools does that",
     "empty": "there is nothing to do",

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
+from precompiles.chooser import ChooserLimitError
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.gate import DONE_BEFORE
 from precompiles.integer_patterns import build_range_pattern
@@ -37,19 +38,24 @@ from precompiles.short_format.base_prompt import (
     read_native,
     read_refused,
 )
-from precompiles.short_format.judge import judge_step
+from precompiles.short_format.call_text import shorten_quotations
+from precompiles.short_format.judge import JudgedOrder, Way
 from precompiles.short_format.mentions import KnownWords
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.plan import (
+    MAX_OFFERED,
     MAX_REQUEST_CHARACTERS,
     MAX_RESULT_CHARACTERS,
     Done,
     NoPlan,
     Planner,
+    Step,
 )
 from precompiles.short_format.reasons import explain
 from precompiles.short_format.roles import read_mode, read_tool, split_words
+from precompiles.short_format.shown_calls import show_calls
 from precompiles.short_format.tool_words import read_clause_words, read_tool_words
+from precompiles.short_format.values import Obstacle
 from precompiles.spec import BRANCH_PARAMETERS, MAX_THOUGHT_CHARACTERS
 from precompiles.stated_values import to_json
 from precompiles.step_answers import compose_answer
@@ -64,7 +70,7 @@ if TYPE_CHECKING:
     from precompiles.react import HistoryStep
     from precompiles.short_format.binding import PlannedCall
     from precompiles.short_format.judge import OrderJudge
-    from precompiles.short_format.plan import Step
+    from precompiles.short_format.plan import PlannedOrder
     from precompiles.short_format.roles import ToolParameter
     from precompiles.short_format.values import Value
     from precompiles.tool_metadata import Tool
@@ -74,6 +80,9 @@ ALL_DONE, FAILED, NOTHING = "All done.", "It failed.", "Nothing to do."
 
 DONE_ANSWER, FAILED_ANSWER, REFUSAL = "Done.", "Failed.", "I can't do that."
 """The answers of the format; `ShortFormat.parse` composes the rest."""
+
+MAX_SHOWN_TOOLS = MAX_OFFERED
+"""Tools of an agent that a prompt describes in full."""
 
 _ANSWER = "Final Answer: "
 _ADDRESS_LIKE = re.compile(r"0[xX][0-9A-Za-z]*")
@@ -97,7 +106,7 @@ class ShortFormat:
         """Keep the input of the step's plan.
 
         Input:  the call, the history, the tools (at least one), the handles of the addresses, and
-            the router's weight in 256ths; the judge that removes calls, if any.
+            the router's weight in 256ths; the judge of orders, if any.
         """
         self._judge = judge
         self._router_weight = router_weight
@@ -131,8 +140,12 @@ class ShortFormat:
         return self._book.intern_base_prompt(self._request.base_prompt)
 
     @cached_property
+    def _native(self) -> str:
+        return read_native(self._base_prompt)
+
+    @cached_property
     def _planner(self) -> Planner:
-        native = read_native(self._base_prompt)
+        native = self._native
         roles = [
             read_tool(index, tool, self._book, native) for index, tool in enumerate(self._tools)
         ]
@@ -148,11 +161,75 @@ class ShortFormat:
         return frozenset(handles[target] for target in targets if target in handles)
 
     @cached_property
-    def _next(self) -> Step | NoPlan | Done:
-        found = self._planner.find_next(self._results, self._matches)
+    def _plan(self) -> tuple[Step | NoPlan | Done, tuple[PlannedOrder, ...]]:
+        """The next step by the rules alone, and the orders of the request."""
+        is_lenient = self._judge is not None and self._judge.overrules
+        found = self._planner.find_next(self._results, self._matches, is_lenient=is_lenient)
+        return found, self._planner.plan
+
+    @cached_property
+    def _judged(self) -> tuple[JudgedOrder, ...]:
+        """The orders as the judge reads them: all of the request, at each step."""
+        found, orders = self._plan
+        if self._judge is None or isinstance(found, NoPlan):
+            return ()
+        whole = shorten_quotations(self._planner.scan.text)
+        return tuple(
+            JudgedOrder(
+                whole if len(orders) == 1 else shorten_quotations(order.clause),
+                tuple(
+                    Way(
+                        self._show(filling.calls),
+                        any(not self._planner.tools[call.tool].is_read for call in filling.calls),
+                    )
+                    for filling in order.fillings
+                ),
+                order.is_meant,
+                order.is_objected,
+            )
+            for order in orders
+        )
+
+    def _show(self, calls: Sequence[PlannedCall]) -> tuple[str, ...]:
+        """Return the calls of a way as the judge reads them."""
+        return show_calls(calls, self._tools, self._planner.tools, self._book, self._native)
+
+    @cached_property
+    def judged_tokens(self) -> int:
+        """Number of tokens that the judge reads; 0 if a text is too long, which is declined."""
+        if self._judge is None or self._is_too_long:
+            return 0
+        return self._judge.count_tokens(self._judged)
+
+    @cached_property
+    def _is_too_long(self) -> bool:
+        """Whether a sentence or a call has more tokens than the judge reads."""
         if self._judge is None:
+            return False
+        try:
+            self._judge.count_tokens(self._judged)
+        except ChooserLimitError:
+            return True
+        return False
+
+    @cached_property
+    def _next(self) -> Step | NoPlan | Done:
+        """The next step as judged. What it scores is charged before (`judged_tokens`)."""
+        found, orders = self._plan
+        if self._judge is None or isinstance(found, NoPlan):
             return found
-        return judge_step(found, self._planner.scan.text, self._judge, self._write)
+        if self._is_too_long:
+            return NoPlan(Obstacle("long"), "")
+        admitted = self._judge.find_admitted(self._judged)
+        for order, ways in zip(orders, admitted, strict=True):
+            if not ways:
+                return NoPlan(Obstacle("unsure"), order.clause)
+        if isinstance(found, Done):
+            return found
+        fillings = orders[found.place].fillings
+        ways = admitted[found.place]
+        calls = tuple(dict.fromkeys(fillings[way].calls[found.index] for way in ways))
+        return replace(found, calls=calls, is_sure=len(calls) == 1 and calls[0].is_known)
 
     def _matches(self, call: PlannedCall, index: int) -> bool:
         """Return whether a step of the history is a call."""
@@ -230,6 +307,13 @@ class ShortFormat:
     # -- what the model chooses -- #
 
     @property
+    def shown_tools(self) -> Sequence[Tool]:
+        """The tools that the prompt describes: of many, those that the step may use."""
+        if len(self._tools) <= MAX_SHOWN_TOOLS or not isinstance(self._next, Step):
+            return self._tools[:MAX_SHOWN_TOOLS]
+        return [self._tools[index] for index in self.scoring.candidates]
+
+    @property
     def scoring(self) -> Scoring:
         """The scoring of a generation."""
         step = self._next
@@ -269,17 +353,6 @@ class ShortFormat:
             )
         ]
         return f"{self._tools[call.tool].name}\nAction Input: {{{', '.join(parts)}}}"
-
-    def _write(self, call: PlannedCall) -> str:
-        """Return a call for a judge, with `?` where the model chooses."""
-        parts = [
-            f"{to_json(parameter.name)}: "
-            + (_render_values(parameter, values) if all(v.is_known for v in values) else "?")
-            for parameter, values in zip(
-                self._planner.tools[call.tool].parameters, call.values, strict=True
-            )
-        ]
-        return f"{self._tools[call.tool].name}({', '.join(parts)})"
 
     def _build_call(self, call: PlannedCall, rules: _Rules) -> str:
         """Return the expression of a call, whose choices become terminals."""

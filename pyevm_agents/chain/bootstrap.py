@@ -17,6 +17,7 @@ from pyevm_agents.chain.database import CONFIG_KEY
 from pyevm_agents.chain.genesis import build_genesis_state
 from pyevm_agents.config import ChainConfig, check_fits, check_numeric_fits
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.chooser.installed import find_chooser
 from pyevm_agents.vm import RecordingObserver
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def build_executor(
         agent_events: announces the executor's calls.
 
     Raises: ConfigError: a configured model has no language model, or one is left over; or this
-            version does not implement a decoding rule.
+            version does not implement a decoding rule, or lacks a profile's chooser.
     """
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
@@ -141,7 +142,12 @@ def build_executor(
         facts = model.profile_facts if isinstance(model, HasProfile) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(agent_events))
+    return Executor(
+        pairs,
+        choosers=[find_chooser(profile.chooser) for profile in config.models if profile.chooser],
+        schedule=config.schedule,
+        observer=RecordingObserver(agent_events),
+    )
 
 
 def build_numeric_executor(

@@ -207,6 +207,8 @@ class ChainConfig:
         for model in form["models"]:
             model["digest"] = "0x" + model["digest"].hex()
             _fill_or_omit(model, "decoding", dict(model["decoding"]))
+            _fill_or_omit(model, "chooser", _show_digest(model["chooser"]))
+            _fill_or_omit(model, "chooser_token_gas", model["chooser_token_gas"])
             _fill_or_omit(model, "fingerprint", model["fingerprint"])
         numeric = [numeric_model_to_form(each) for each in self.numeric_models]
         prices = numeric_schedule_to_form(self.numeric_schedule) if numeric else {}
@@ -303,6 +305,11 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
         )
 
 
+def _show_digest(digest: bytes) -> str:
+    """Return a digest in hexadecimal; empty for none."""
+    return f"0x{digest.hex()}" if digest else ""
+
+
 def _fill_or_omit(form: dict[str, object], name: str, section: object) -> None:
     """Set an optional section of canonical JSON; remove an empty one."""
     form[name] = section
@@ -332,6 +339,7 @@ def _parse_model(form: dict[str, Any]) -> ModelProfile:
             "aliases": tuple(form["aliases"]),
             "digest": parse_hex(form["digest"]),
             "decoding": tuple(sorted(form.get("decoding", {}).items())),
+            "chooser": parse_hex(form.get("chooser", "0x")),
         }
     )
 
@@ -397,10 +405,19 @@ def _check_model(model: ModelProfile) -> None:
         _check_name(name)
     if len(model.digest) != DIGEST_BYTES:
         raise ConfigError(f"model {model.name}: digest of {len(model.digest)} bytes, must be 32")
+    if len(model.chooser) not in {0, DIGEST_BYTES}:
+        raise ConfigError(
+            f"model {model.name}: chooser's digest of {len(model.chooser)} bytes, must be 32 or 0"
+        )
     if not 0 < model.max_output_tokens < model.context_tokens:
         raise ConfigError(
             f"model {model.name}: max_output_tokens {model.max_output_tokens}: must be at least 1 "
             f"and below its context of {model.context_tokens}"
+        )
+    if not bool(model.chooser) <= model.chooser_token_gas <= MAX_PRICE_GAS * bool(model.chooser):
+        raise ConfigError(
+            f"model {model.name}: chooser_token_gas {model.chooser_token_gas}: must be 1 to "
+            "2^63 - 1 gas with a chooser, 0 without"
         )
     _check_decoding(model)
     prices = (model.cold_prompt_token_gas, model.warm_prompt_token_gas, model.output_token_gas)

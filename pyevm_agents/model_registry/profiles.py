@@ -57,6 +57,8 @@ def build_model_profile(
         warm_prompt_token_gas=spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
         output_token_gas=spec.DEFAULT_OUTPUT_TOKEN_GAS,
         decoding=facts.decoding,
+        chooser=facts.chooser,
+        chooser_token_gas=spec.DEFAULT_CHOOSER_TOKEN_GAS if facts.chooser else 0,
     )
 
 

@@ -49,6 +49,7 @@ class FactsMessage(TypedDict):
     repacked: bool
     canary: str
     decoding: list[tuple[str, int]]
+    chooser: str
 
 
 class MarginMessage(TypedDict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from precompiles.decoding_rules import SHORT_FORMAT, DecodingRules
+from precompiles.short_format.judge import Thresholds
 
 
 def test_no_rules_are_the_free_format() -> None:
@@ -27,6 +28,19 @@ def test_rules_are_read_by_name() -> None:
     assert rules == DecodingRules(short_format=True, router_weight=65_536, max_surprisal=1 << 32)
 
 
+JUDGED = (
+    ("call_probability", 2), ("choice_probability", 3), ("order_probability", 65_535),
+)  # fmt: skip
+
+
+def test_thresholds_of_a_judge_are_read_together() -> None:
+    rules = DecodingRules.parse((*JUDGED, ("short_format", SHORT_FORMAT)))
+    assert rules.thresholds == Thresholds(mood=65_535, call=2, choice=3)
+    rules = DecodingRules.parse((*JUDGED, ("objected_probability", 4), ("short_format", 2)))
+    assert rules.thresholds == Thresholds(mood=65_535, call=2, choice=3, objected=4)
+    assert DecodingRules.parse((("short_format", SHORT_FORMAT),)).thresholds is None
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
@@ -37,6 +51,12 @@ def test_rules_are_read_by_name() -> None:
         ((("short_format", 2), ("router_weight", -1)), "router_weight -1: must be 1 to 65536"),
         ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
         ((("router_weight", 256),), "decoding rule router_weight: needs short_format 2"),
+        (JUDGED, "decoding rule order_probability: needs short_format"),
+        (
+            (("objected_probability", 4), ("short_format", 2)),
+            "objected_probability: needs order_probability, call_probability, choice_probability",
+        ),
+        ((("call_probability", 65_536),), "call_probability 65536: must be 1 to 65535"),
     ],
 )  # fmt: skip
 def test_refuses(rules: tuple[tuple[str, int], ...], message: str) -> None:

@@ -4,7 +4,8 @@ The families are dealt into folds, of which one is left out. FOLDER then has
 
 - `train.jsonl.gz`: pairs of the other folds' families, in training templates;
 - `pairs.jsonl.gz`: pairs for measuring, in parts: families that were left out, templates that are
-  held out, both, the families for calibration and the benchmark's, these two in held-out templates;
+  held out, both, the families for calibration and the benchmark's, and tools of contracts, these
+  three in held-out templates;
 - `choices.jsonl.gz`: choices of a tool for measuring, in parts, with names and with nonsense names.
 
 Without --fold, all families but those for calibration and the benchmark's are trained on.
@@ -19,11 +20,13 @@ import json
 import sys
 import time
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.choices import Source, folds
 from training.chooser.clauses import make_choices
+from training.chooser.contract_pairs import make_contract_pairs
 from training.chooser.dataset_files import CHOICES, PAIRS, TRAIN
 from training.chooser.pairs import PairMaker
 from training.chooser.templates import choose_part, read_templates
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from training.chooser.templates import Template
 
 FOLDS = 6
+CONTRACT_SHARE = 0.4
+"""Share of the training pairs that are of tools as `tools deploy` writes them."""
+
 MEASURED_SEED = 1_000
 """Added to the seed of what is measured, so that no generator is used twice."""
 
@@ -47,15 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     templates = read_templates()
     trained, left_out = choose_sources(options.fold, options.seed)
     options.folder.mkdir(parents=True, exist_ok=True)
-    count = _write(
-        options.folder / TRAIN,
-        map(
-            asdict,
-            PairMaker(trained, choose_part(templates, held_out=False)).make(
-                options.count, options.seed
-            ),
-        ),
+    known = choose_part(templates, held_out=False)
+    of_contracts = round(options.count * CONTRACT_SHARE)
+    pairs = chain(
+        PairMaker(trained, known).make(options.count - of_contracts, options.seed),
+        make_contract_pairs(known, of_contracts, options.seed),
     )
+    count = _write(options.folder / TRAIN, map(asdict, pairs))
     _say(f"{count:,} pairs to train on, of {len(trained.kinds)} families")
     rows = make_measured_pairs(trained, left_out, templates, options.measured, options.seed)
     _say(f"{_write(options.folder / PAIRS, rows):,} pairs for measuring")
@@ -88,6 +92,8 @@ def make_measured_pairs(
     for part, (source, some) in parts.items():
         for pair in PairMaker(source, some).make(count, seed + MEASURED_SEED):
             yield {"part": part, **asdict(pair)}
+    for pair in make_contract_pairs(new, count, seed + MEASURED_SEED):
+        yield {"part": "contracts", **asdict(pair)}
 
 
 def make_measured_choices(

@@ -18,7 +18,7 @@ Kinds of pairs, besides the templates' classes (`templates.py`), in which the ca
 
 All but plain, twin and accepting templates are no orders of their call. Orders of the other kinds
 stand half of the time in an accepting template. Whether a sentence is an order at all (`orders`) is
-said of plain orders and of the templates, less those of `MORE`.
+said of plain orders and of the templates, less those of `UNTOLD`.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ are those of the templates."""
 
 MORE = frozenset(["more_than_call", "place_channel"])
 """Classes of templates whose sentences order something to be done now, but not the call alone."""
+
+UNTOLD = MORE | {"time"}
+"""Classes of which the sentence alone does not tell whether it is an order for now: a time may be
+one of the call's values."""
 
 WORDING_WEIGHTS: Mapping[str, int] = {"orders": 8, "questions": 8, "synonyms": 5, "idioms": 2}
 """How often requests are of each kind of wording. Statements (`indirect`) are no orders."""
@@ -216,7 +220,7 @@ class PairMaker:
             template = rng.choice(templates)
             sentence = template.fill(scene.order, rng)
             if sentence is not None:
-                orders = None if template.kind in MORE else template.accepts
+                orders = None if template.kind in UNTOLD else template.accepts
                 call = scene.call(leave_values(scene, rng))
                 accepts = template.accepts
                 return _pair(scene, sentence, call, template.kind, accepts=accepts, orders=orders)

@@ -31,6 +31,7 @@ from training.chooser.network import (
     BaseError,
     describe,
     hash_file,
+    load_chooser,
     load_run_file,
     make_chooser,
     read_vocabulary,
@@ -68,6 +69,7 @@ class Options:
 
     data: Path
     base: Path
+    start: Path | None
     out: Path
     resume: bool
     steps: int | None
@@ -126,6 +128,9 @@ class Run:
         self._data = read_training_data(options.data, pieces)
         self._base_sha256 = hash_file(options.base / WEIGHTS)
         self._chooser = make_chooser(options.base, options.seed)
+        if options.start is not None:
+            found = load_run_file(options.start)
+            self._chooser = load_chooser(found["state"], found["config"])
         self._chooser.encoder.fix(options.fixed_layers)
         self._trained = {n: p for n, p in self._chooser.named_parameters() if p.requires_grad}
         self._optimiser = make_optimiser(self._trained, options.learning_rate)
@@ -142,7 +147,7 @@ class Run:
                 f"{options.out / CHECKPOINT} already exists; go on with --resume, or pass another "
                 "--out"
             )
-        else:
+        elif options.start is None:
             self._chooser.late0 = measure_late(self._chooser, calls, self._calls)
         options.out.mkdir(parents=True, exist_ok=True)
         self._log = open_log(options.out / LOG, self._step + 1)
@@ -351,6 +356,7 @@ def _parse(arguments: Sequence[str] | None) -> Options:
     add = parser.add_argument
     add("data", type=Path, help="train.jsonl.gz of training.chooser.dataset")
     add("--base", type=Path, required=True, help="folder of the encoder")
+    add("--start", type=Path, help="chooser.pt of a run to begin with; default: new heads")
     add("--out", type=Path, required=True, help="folder of the run")
     add("--resume", action="store_true", help="go on from the checkpoint")
     add("--steps", type=int, help="number of steps; default: that of --epochs")

@@ -29,6 +29,7 @@ TYPE, KIND, ARCHITECTURE = "general.type", "adapter.type", "general.architecture
 ALPHA, NAME = "adapter.lora.alpha", "general.name"
 INVOCATION = "adapter.alora.invocation_tokens"
 DECODING = "decoding."
+CHOOSER = "chooser.sha256"
 
 TENSOR_TYPES = {0: "F32", 1: "F16", 8: "Q8_0"}
 """Tensor types of an adapter that give bit-for-bit equal results for every batch shape. Source:
@@ -97,6 +98,10 @@ class AdapterFile:
     decoding: tuple[tuple[str, int], ...] = ()
     """The decoding rules that it was trained for, sorted by name: its entries `decoding.NAME`."""
 
+    chooser: str = ""
+    """SHA-256 of the chooser's file, in hexadecimal, that judges orders; empty for none. So the
+    adapter's digest, and the model's, cover it."""
+
     def require_architecture(self, architecture: str) -> None:
         """Check that a model has the adapter's architecture.
 
@@ -163,6 +168,7 @@ def read_adapter(path: Path) -> AdapterFile:
         name=front.get_text(NAME) or path.stem,
         architecture=front.get_text(ARCHITECTURE),
         decoding=_read_decoding(file, front),
+        chooser=_read_chooser(file, front),
     )
 
 
@@ -180,6 +186,13 @@ def _read_decoding(file: str, front: GgufHeader) -> tuple[tuple[str, int], ...]:
             f"{file}: {error}; use the version of pyevm-agents that it was made for"
         ) from error
     return tuple(rules)
+
+
+def _read_chooser(file: str, front: GgufHeader) -> str:
+    chooser = front.get_text(CHOOSER)
+    if chooser and not re.fullmatch("[0-9a-f]{64}", chooser):
+        raise ConfigError(f"{file}: {CHOOSER} is {chooser!r}: must be 64 hexadecimal digits")
+    return chooser
 
 
 def _check_entries(file: str, front: GgufHeader) -> None:

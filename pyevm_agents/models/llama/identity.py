@@ -208,6 +208,9 @@ class ProfileFacts:
     decoding: tuple[tuple[str, int], ...] = ()
     """The decoding rules that its adapter was trained for, sorted by name."""
 
+    chooser: bytes = b""
+    """SHA-256 of the file of the chooser that the adapter names, 32 bytes; empty for none."""
+
 
 def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
     """Build the facts of a file from the engine's identity.
@@ -250,4 +253,5 @@ def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
         chat_suffix=pieces.suffix,
         fingerprint=json.dumps(fingerprint, sort_keys=True, separators=(",", ":")),
         decoding=tuple((name, value) for name, value in facts["decoding"]),
+        chooser=bytes.fromhex(facts["chooser"]),
     )

@@ -144,6 +144,7 @@ class EngineWorker:
                 repacked=llama.is_repacked,
                 canary=digest,
                 decoding=[] if adapter is None else list(adapter.decoding),
+                chooser="" if adapter is None else adapter.chooser,
             )
         )
 

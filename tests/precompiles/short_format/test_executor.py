@@ -16,6 +16,7 @@ from precompiles.gate import FREE_SCORING
 from precompiles.language_model import Confidence
 from precompiles.react import GrammarViolationError
 from tests.byte_model import PROFILE, ByteModel
+from tests.precompiles.short_format.scored import ScoredChooser
 from tests.precompiles.test_executor import (
     CALL,
     EXECUTOR,
@@ -112,6 +113,55 @@ def test_a_decided_step_costs_no_token(bench: MakeBench, question: str) -> None:
         assert inference.confidence is None
     tokens = len(model.requests[0].prompt_tokens)
     assert used[1] - used[0] == 6_000 * tokens + 10_000 * len(" x\nFinal Answer: done")
+
+
+JUDGED = replace(
+    SHORT,
+    decoding=(
+        ("call_probability", 32_768),
+        ("choice_probability", 32_768),
+        ("order_probability", 32_768),
+        ("short_format", SHORT_FORMAT),
+    ),
+    chooser=ScoredChooser.digest,
+    chooser_token_gas=70,
+)
+
+
+@pytest.mark.parametrize("score", [0, -1])
+def test_a_judge_decides_for_the_gas_of_the_tokens_that_it_reads(
+    bench: MakeBench, score: int
+) -> None:
+    used, answers = [], []
+    for profile in (SHORT, JUDGED):
+        b = bench()
+        chooser = ScoredChooser({"p0 = 5": score})
+        executor = Executor([(profile, ByteModel(read_decided))], choosers=[chooser])
+        data = request(tools=[adder(b)], prompt=CERTAIN)
+        computation = apply_message(b, data, executor=executor)
+        computation.raise_if_error()
+        used.append(computation.get_gas_used())
+        answers.append(decode([RESULT_TYPE], computation.output)[0][0])
+    (sentence,), ((_, call),) = chooser.moods, chooser.calls
+    tokens = len(sentence.split()) + len(f"{sentence} {call}".split())
+    assert used[1] - used[0] == 70 * tokens
+    assert answers == [False, score < 0]
+
+
+def test_without_gas_for_the_judge_nothing_is_scored(bench: MakeBench) -> None:
+    b = bench()
+    chooser = ScoredChooser()
+    model = ByteModel(read_decided)
+    profile = replace(JUDGED, chooser_token_gas=10**9)
+    executor = Executor([(profile, model)], choosers=[chooser])
+    computation = apply_message(b, request(tools=[adder(b)], prompt=CERTAIN), executor=executor)
+    assert isinstance(computation.error, OutOfGas)
+    assert (chooser.moods, chooser.calls, model.requests) == ([], [], [])
+
+
+def test_a_profile_needs_its_chooser() -> None:
+    with pytest.raises(ValueError, match="its rules need the chooser 0000"):
+        Executor([(JUDGED, ByteModel([]))])
 
 
 def test_a_decided_refusal_names_its_reason(bench: MakeBench) -> None:

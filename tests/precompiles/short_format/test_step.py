@@ -484,30 +484,3 @@ def test_tools_that_are_not_asked_for_change_nothing() -> None:
     few = make_form("Deposit 5 USDC", [DEPOSIT]).decided
     many = make_form("Deposit 5 USDC", [BALANCE, RENAME, TRANSFER, DEPOSIT, NOTE]).decided
     assert few == many == call("Deposit 5 USDC", "deposit", amount=5 * USDC)
-
-
-class Jury:
-    """Takes away each call that has some words. Implements `OrderJudge`."""
-
-    def __init__(self, *denied: str) -> None:
-        self.denied = denied
-        self.asked: list[tuple[str, str, str]] = []
-
-    def admits(self, request: str, clause: str, call: str) -> bool:
-        self.asked.append((request, clause, call))
-        return not any(words in call for words in self.denied)
-
-
-@pytest.mark.parametrize(
-    ("denied", "decides"),
-    [((), "Action: transfer"), (("Bob",), "Final Answer: I can't do that.")],
-)
-def test_a_judge_takes_calls_away_and_adds_none(denied: tuple[str, ...], decides: str) -> None:
-    jury = Jury(*denied)
-    form = make_form("Send 5 USDC to Bob", [TRANSFER], judge=jury)
-    assert decides in form.decided
-    order = "Send 5 USDC to Bob"
-    assert jury.asked == [(order, order, 'transfer("to": "Bob", "value": 5000000)')]
-    # What the rules decline is nobody's to allow.
-    declined = make_form("Don't send 5 USDC to Bob", [TRANSFER], judge=Jury())
-    assert "Final Answer: I can't do that." in declined.decided

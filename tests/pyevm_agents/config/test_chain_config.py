@@ -57,6 +57,9 @@ SECTIONS = [
     pytest.param({"origin": ORIGIN}, id="origin"),
     pytest.param({"code_size_bytes": 24_577}, id="code size"),
     pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
+    pytest.param(
+        {"models": (replace(PROFILE, chooser=b"\x09" * 32, chooser_token_gas=7),)}, id="chooser"
+    ),
 ]
 PLAIN_DIGEST = "b79d730b75052a002c2b2e47b51e197d33bd9308596a76fd1c9a9300d5717ec5"
 BYTES_DIGEST = "fa5037b4a2d2fef7fb685b092de506e011a85bbb1dda924f73b5c2451716cbe4"
@@ -455,6 +458,18 @@ def test_version_1_has_no_number_and_is_told_apart() -> None:
             ),
             "two models are called",
             id="one name for two",
+        ),
+        *(
+            pytest.param(
+                lambda chooser=chooser: ChainConfig(models=(replace(PROFILE, **chooser),)),
+                message,
+                id=message,
+            )
+            for chooser, message in [
+                ({"chooser": b"\x09"}, "chooser's digest of 1 bytes, must be 32 or 0"),
+                ({"chooser_token_gas": 1}, "chooser_token_gas 1: must be 1 to .* 0 without"),
+                ({"chooser": b"\x09" * 32}, "chooser_token_gas 0: must be 1"),
+            ]
         ),
         *(
             pytest.param(

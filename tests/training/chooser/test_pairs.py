@@ -13,8 +13,9 @@ import pytest
 from training.agents import make_agent
 from training.choices import COMPOSED, Source, folds
 from training.chooser.clauses import make_choices
+from training.chooser.contract_pairs import make_contract_pairs
 from training.chooser.dataset import choose_sources, make_measured_pairs
-from training.chooser.pairs import MORE, SHARES, PairMaker, choose_scene, is_order
+from training.chooser.pairs import SHARES, UNTOLD, PairMaker, choose_scene, is_order
 from training.chooser.templates import choose_part, read_templates
 from training.kinds import CALIBRATION, HELD_OUT, SEEN
 from training.kinds.composed import OPERATIONS, THINGS
@@ -57,7 +58,7 @@ def test_pairs_are_a_function_of_the_seed(maker: PairMaker, pairs: list[Pair]) -
 
 def test_labels_are_those_of_the_kind(pairs: list[Pair]) -> None:
     accepted = {"plain", "twin", "wrapper"}
-    said = {one.kind: one.accepts for one in TEMPLATES if one.kind not in MORE} | {"plain": True}
+    said = {one.kind: one.accepts for one in TEMPLATES if one.kind not in UNTOLD} | {"plain": True}
     for pair in pairs:
         assert pair.accepts is (pair.kind in accepted)
         assert pair.orders is said.get(pair.kind)
@@ -147,7 +148,24 @@ def test_no_request_of_the_benchmark_is_trained_on(pairs: list[Pair]) -> None:
         for row in chain.from_iterable(table.get("requests", ()) for table in tables)
     }
     assert len(texts) > 500
-    assert texts.isdisjoint(pair.sentence.lower() for pair in pairs)
+    of_contracts = make_contract_pairs(TEMPLATES, 5_000, 1)
+    assert texts.isdisjoint(pair.sentence.lower() for pair in (*pairs, *of_contracts))
+
+
+def test_pairs_of_contracts_have_the_labels_of_their_kind() -> None:
+    found = list(make_contract_pairs(TEMPLATES, 3_000, 1))
+    assert found == list(make_contract_pairs(TEMPLATES, 3_000, 1))
+    rejecting = {one.kind for one in TEMPLATES if not one.accepts}
+    wrong = {"tool", "value", "swapped", "lacking", "two orders"}
+    for pair in found:
+        assert pair.accepts is (pair.kind in {"right", "several", "person"})
+        if pair.kind in rejecting - UNTOLD:
+            assert pair.orders is False
+        else:
+            assert pair.orders is (True if pair.accepts else None)
+    assert {pair.kind for pair in found} <= {"right", "several", "person"} | rejecting | wrong
+    assert wrong <= {pair.kind for pair in found}
+    assert 0.3 < sum(pair.accepts for pair in found) / len(found) < 0.5
 
 
 def test_measured_pairs_have_the_templates_of_their_part() -> None:
@@ -160,6 +178,7 @@ def test_measured_pairs_have_the_templates_of_their_part() -> None:
             "new templates",
             "calibration",
             "benchmark",
+            "contracts",
         ],
         300,
     )

@@ -1,0 +1,181 @@
+"""The judge takes calls away; where word lists object, it may overrule them, but not for money."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from precompiles.abi import FinalAnswer
+from precompiles.language_model import NAT
+from precompiles.short_format.judge import (
+    PROBABILITY_ONE,
+    OrderJudge,
+    Thresholds,
+    to_logit,
+)
+from tests.precompiles.short_format.scored import LIKELY, SURE, UNLIKELY, ScoredChooser
+from tests.precompiles.short_format.small_agents import (
+    BALANCE,
+    NOTE,
+    STRING,
+    TRANSFER,
+    UINT,
+    make_form,
+    make_tool,
+)
+
+HALF, MOST = PROBABILITY_ONE // 2, PROBABILITY_ONE * 9 // 10
+THRESHOLDS = Thresholds(mood=HALF, call=HALF, choice=HALF, objected=MOST)
+STRICT = Thresholds(mood=HALF, call=HALF, choice=HALF)
+
+OPEN = make_tool("openHatch", "Opens the hatch (Club).", mode="writes Club")
+PAINT = make_tool("paintHatch", "Paints the hatch (Club).", mode="writes Club")
+GRADE = make_tool(
+    "gradePaper", "Grades a paper (Club).", (UINT, "paper", "its number"),
+    (UINT, "grade", "from 1 to 6"), mode="writes Club",
+)  # fmt: skip
+REPORT = make_tool(
+    "reportFault", "Reports a fault (Club).", (STRING, "text", "what is wrong"), mode="writes Club"
+)  # fmt: skip
+
+
+def judge(chooser: ScoredChooser | None = None, thresholds: Thresholds = THRESHOLDS) -> OrderJudge:
+    return OrderJudge(chooser or ScoredChooser(), thresholds)
+
+
+@pytest.mark.parametrize(
+    ("probability", "logit"),
+    [(HALF, 0), (1, -726816), (PROBABILITY_ONE - 1, 726816), (MOST, 143993)],
+)
+def test_logits_of_probabilities(probability: int, logit: int) -> None:
+    assert to_logit(probability) == logit
+
+
+@given(st.integers(1, PROBABILITY_ONE - 1))
+def test_a_logit_is_the_nearest_integer(probability: int) -> None:
+    exact = NAT * math.log(probability / (PROBABILITY_ONE - probability))
+    assert abs(to_logit(probability) - exact) <= 0.5 + 1e-6
+    assert to_logit(PROBABILITY_ONE - probability) == -to_logit(probability)
+
+
+@pytest.mark.parametrize(
+    ("request_", "chooser", "decides"),
+    [
+        ("Send 5 USDC to Bob", ScoredChooser(), "Action: transfer"),
+        # At the threshold, and below.
+        ("Send 5 USDC to Bob", ScoredChooser({"5 usdc": 0}), "Action: transfer"),
+        ("Send 5 USDC to Bob", ScoredChooser({"5 usdc": -1}), "I can't do that"),
+        ("Send 5 USDC to Bob", ScoredChooser(moods={"Send": -1}), "I can't do that"),
+        # What only reads needs no order.
+        ("What is my USDC balance?", ScoredChooser(otherwise=UNLIKELY), "Action: balanceOf"),
+        # All orders are judged before the first act.
+        ("Note 5. Send 6 USDC to Bob", ScoredChooser({"6 usdc": UNLIKELY}), "I can't do that"),
+        # The rules' refusals stand.
+        ("Don't send 5 USDC to Bob", ScoredChooser(), "I can't do that"),
+        ("Send 5 DAI to Bob", ScoredChooser(), "I can't do that"),
+    ],
+)
+def test_what_is_admitted(request_: str, chooser: ScoredChooser, decides: str) -> None:
+    form = make_form(request_, [TRANSFER, NOTE, BALANCE], judge=judge(chooser))
+    assert decides in form.decided
+
+
+@pytest.mark.parametrize(
+    ("request_", "scores", "thresholds", "decides"),
+    [
+        ("Give paper 3 a 5", {"grade": SURE}, THRESHOLDS, "Action: gradePaper"),
+        ("Give paper 3 a 5", {"grade": LIKELY}, THRESHOLDS, "I can't do that"),
+        ("Give paper 3 a 5", {"grade": SURE}, STRICT, "I can't do that"),
+        # No list of verbs has it; the judge knows which is meant.
+        (
+            "Freshen the hatch",
+            {"open hatch": SURE, "paint hatch": UNLIKELY},
+            THRESHOLDS,
+            "Action: openHatch",
+        ),
+        (
+            "Freshen the hatch",
+            {"open hatch": UNLIKELY, "paint hatch": UNLIKELY},
+            THRESHOLDS,
+            "I can't do that",
+        ),
+        # What moves money needs a verb of the lists.
+        ("Whisk 5 USDC to Bob", {"usdc": SURE}, THRESHOLDS, "I can't do that"),
+        # Lists of moods are closed.
+        ("Freshen the hatch if it rains", {"open hatch": SURE}, THRESHOLDS, "I can't do that"),
+        ("Never freshen the hatch", {"open hatch": SURE}, THRESHOLDS, "I can't do that"),
+    ],
+)
+def test_a_high_probability_overrules_a_word_list(
+    request_: str, scores: dict[str, int], thresholds: Thresholds, decides: str
+) -> None:
+    form = make_form(
+        request_,
+        [OPEN, PAINT, GRADE, TRANSFER],
+        judge=judge(ScoredChooser(scores, otherwise=UNLIKELY, moods={"": SURE}), thresholds),
+    )
+    assert decides in form.decided
+
+
+@pytest.mark.parametrize(
+    ("lead", "choices"),
+    [(0, 1), (1, 2), (NAT, 2), (2 * NAT, 1)],
+)
+def test_of_several_ways_the_model_chooses_among_the_likely(lead: int, choices: int) -> None:
+    # 73 %: a lead of a nat.
+    thresholds = Thresholds(
+        mood=HALF, call=HALF, choice=PROBABILITY_ONE * 7311 // 10_000, objected=MOST
+    )
+    scores = {"open hatch": SURE + lead, "paint hatch": SURE} if lead else {"open hatch": SURE}
+    chooser = ScoredChooser(scores, moods={"": SURE}, otherwise=UNLIKELY)
+    form = make_form("Freshen the hatch", [PAINT, OPEN], judge=judge(chooser, thresholds))
+    assert max(form.grammar.count("Action Input"), 1) == choices
+    if choices == 1:
+        assert "Action: openHatch" in form.decided
+
+
+def test_nothing_is_scored_before_its_tokens_are_counted() -> None:
+    chooser = ScoredChooser()
+    form = make_form("Note 5. Send 6 USDC to Bob", [TRANSFER, NOTE], judge=judge(chooser))
+    moods, calls = 2 + 5, 0
+    counted = form.judged_tokens
+    assert not chooser.moods
+    assert not chooser.calls
+    assert form.decided
+    assert sorted(chooser.moods) == ["Note 5", "Send 6 USDC to Bob"]
+    calls = sum(len(f"{sentence} {call}".split()) for sentence, call in chooser.calls)
+    assert counted == moods + calls
+
+
+def test_what_is_too_long_to_be_judged_is_declined() -> None:
+    chooser = ScoredChooser()
+    request = "Note " + " and ".join(str(number) for number in range(60))
+    form = make_form(request, [NOTE], judge=judge(chooser))
+    assert form.judged_tokens == 0
+    assert "I can't do that" in form.decided
+    answer = form.parse(form.decided)
+    assert isinstance(answer, FinalAnswer)
+    assert answer.answer.startswith("I can't do that: the request is too long")
+    assert not chooser.calls
+
+
+def test_a_form_without_a_judge_reads_no_token() -> None:
+    assert make_form("Note 5", [NOTE]).judged_tokens == 0
+
+
+def test_the_texts_that_are_judged() -> None:
+    chooser = ScoredChooser()
+    form = make_form("Send 5 USDC to Ann and 6.5 USDC to Bob", [TRANSFER], judge=judge(chooser))
+    assert form.decided
+    assert chooser.calls == [
+        (
+            "Send 5 USDC to Ann and 6.5 USDC to Bob",
+            (
+                "transfer: Send tokens to an address (USDC). to (who gets the tokens) = Ann, Bob; "
+                "value (amount of USDC (USD Coin), 6 decimals) = 5 usdc, 6.5 usdc"
+            ),
+        )
+    ]
