@@ -10,8 +10,8 @@ calibration error (ECE) is the mean, over the uses, of the distance between the 
 in their bin and its mean confidence.
 
 The gate's curve shows, for each threshold of the surprisal, the risk (the share of the acting runs
-that were wrong: 1 less precision) and the coverage, as the gate would have made them, with the
-router's veto (`training.calibrate`).
+that were wrong: 1 less precision) and the coverage, as the gate would have made them
+(`training.calibrate`).
 
 Source: C. Guo et al., "On Calibration of Modern Neural Networks", ICML 2017; K. Nguyen and
     B. O'Connor, "Posterior calibration and exploratory analysis for natural language processing
@@ -166,7 +166,6 @@ def draw_curve(results: Sequence[Result], count: int = CURVE_POINTS) -> tuple[Ga
 
 def _gateable(result: Result) -> dict[str, Any]:
     """Return a run in the form of `training.rehearsal --json`, as far as the gate needs it."""
-    tools = [tool.name for tool in result.task.tools]
     acting = {tool.name for tool in result.task.tools if tool.is_action}
     return {
         "isRight": result.marks.state,
@@ -174,10 +173,8 @@ def _gateable(result: Result) -> dict[str, Any]:
         "steps": [
             {
                 "tool": use.tool,
-                "toolIndex": tools.index(use.tool),
                 "acts": use.tool in acting,
                 "surprisal": use.confidence and use.confidence.surprisal,
-                "toolScores": use.confidence and use.confidence.tool_scores,
             }
             for use in result.done.run.uses
             if use.confidence is not None or use.is_decided

@@ -3,7 +3,6 @@
 | rule | value | default |
 |---|---|---|
 | `short_format` | 2: steps have the short format (`short_format/`) | 0: the free format |
-| `router_weight` | the router's weight in the choice of a tool, in 256ths | 0: no router |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 | `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
 | `order_probability` | least probability that a sentence is an order for now | 0: no judge |
@@ -12,7 +11,7 @@
 | `objected_probability` | least of both where word lists object | 0: their objections stand |
 
 Probabilities are in 65,536ths (`short_format/judge.py`). The first three belong together, and need
-`short_format` and a profile with a chooser. `router_weight` needs `short_format`.
+`short_format` and a profile with a chooser.
 
 Source: docs/architecture.md#short-format, #order-judge, #gate.
 """
@@ -26,9 +25,6 @@ from precompiles.short_format.judge import PROBABILITY_ONE, Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-MAX_ROUTER_WEIGHT = 1 << 16
-"""256 times the language model's weight."""
 
 SHORT_FORMAT = 2
 """The version of the short format, whose rules are consensus.
@@ -48,7 +44,6 @@ class DecodingRules:
     """The rules of a profile by name."""
 
     short_format: bool = False
-    router_weight: int = 0
     max_surprisal: int = 0
     stated_values: bool = False
     thresholds: Thresholds | None = None
@@ -58,17 +53,22 @@ class DecodingRules:
     def parse(cls, rules: Sequence[tuple[str, int]]) -> DecodingRules:
         """Return the rules of a profile.
 
-        Raises: ValueError: an unknown rule, a value out of range, or a rule that needs another.
+        Raises: ValueError: an unknown rule, or a value out of range.
         """
         values = dict(rules)
         limits = {
             "short_format": SHORT_FORMAT,
-            "router_weight": MAX_ROUTER_WEIGHT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
             **dict.fromkeys((*JUDGE, OBJECTED), PROBABILITY_ONE - 1),
         }
         for name, value in rules:
+            if name == "router_weight":
+                raise ValueError(
+                    "decoding rule router_weight: there is no router any more. Remove it from the "
+                    "adapter's file with `python -m training.set_rules OLD NEW --rule "
+                    "router_weight=0`, and create the chain anew"
+                )
             if name not in limits:
                 raise ValueError(
                     f"unknown decoding rule {name!r}: must be one of {', '.join(limits)}"
@@ -84,15 +84,12 @@ class DecodingRules:
                 raise ValueError(
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
-        if "router_weight" in values and "short_format" not in values:
-            raise ValueError(f"decoding rule router_weight: needs short_format {SHORT_FORMAT}")
         judged = [name for name in (*JUDGE, OBJECTED) if name in values]
         missing = [name for name in (*JUDGE, "short_format") if name not in values]
         if judged and missing:
             raise ValueError(f"decoding rule {judged[0]}: needs {', '.join(missing)}")
         return cls(
             short_format=bool(values.get("short_format")),
-            router_weight=values.get("router_weight", 0),
             max_surprisal=values.get("max_surprisal", 0),
             stated_values=bool(values.get("stated_values")),
             thresholds=Thresholds(

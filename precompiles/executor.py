@@ -257,7 +257,6 @@ class Executor:
             rules.max_surprisal,
             tools,
             steps,
-            () if scoring is None else scoring.candidates,
         )
         inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
@@ -367,9 +366,7 @@ def choose_format(  # noqa: PLR0913, PLR0917 - what a step is made from
 ) -> StepFormat:
     """Return a step's format: short if the profile has it and the call has tools, else free."""
     if rules.short_format and tools:
-        return ShortFormat(
-            request, steps, tools, book, router_weight=rules.router_weight, judge=judge
-        )
+        return ShortFormat(request, steps, tools, book, judge=judge)
     return FreeFormat(tools, book, has_gate=bool(rules.max_surprisal))
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from precompiles.gate import FREE_SCORING
 from precompiles.grammar import build_grammar
+from precompiles.language_model import Scoring
 from precompiles.react import parse
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from precompiles.abi import FinalAnswer, ToolUse
     from precompiles.address_handles import AddressBook
-    from precompiles.language_model import Generation, Scoring
+    from precompiles.language_model import Generation
     from precompiles.tool_metadata import Tool
 
 
@@ -73,7 +73,7 @@ class FreeFormat:
         self._tools = self.shown_tools = tools
         self._book = book
         # A score costs less than the evaluation of its token, whose price is charged.
-        self.scoring = FREE_SCORING if has_gate and tools else None
+        self.scoring = Scoring.DECISION if has_gate and tools else None
 
     @cached_property
     def grammar(self) -> str:

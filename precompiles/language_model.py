@@ -9,6 +9,7 @@ block.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol, runtime_checkable
 
 
@@ -28,54 +29,14 @@ class Segment:
     all other text, of which no character sequence becomes a control token."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseWords:
-    """Words of a clause, and counts of numbers, names of addresses, and quoted texts."""
+class Scoring(Enum):
+    """The chosen tokens that count in a step's surprisal; see `Confidence`."""
 
-    words: tuple[str, ...]
-    counts: tuple[int, int, int]
+    AFTER_THOUGHT = "after thought"
+    """All after the first line, in the short format."""
 
-
-@dataclass(frozen=True, slots=True)
-class ToolWords:
-    """Words of a tool, and counts of the parameters that take numbers, addresses and texts."""
-
-    name: tuple[str, ...]
-    description: tuple[str, ...]
-    parameters: tuple[str, ...]
-    counts: tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredClause:
-    """A possible thought."""
-
-    text: str
-    words: ClauseWords
-    tools: tuple[int, ...]
-    """Indices of the tools that the grammar admits after it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scoring:
-    """The scoring of a generation, beyond the grammar."""
-
-    tools: tuple[ToolWords, ...]
-    """The tools of the call, in order."""
-
-    names: tuple[str, ...]
-    """Their names."""
-
-    clauses: tuple[ScoredClause, ...]
-    """The possible thoughts. Empty in the free format, as are tools and names."""
-
-    router_weight: int
-    """Weight of the router's scores in the choice of a tool, in 256ths; 0 for none."""
-
-    @property
-    def candidates(self) -> tuple[int, ...]:
-        """Indices of the tools that the thoughts may have; empty in the free format."""
-        return tuple(sorted({tool for clause in self.clauses for tool in clause.tools}))
+    DECISION = "decision"
+    """Those that choose between acting and answering, and the tool, in the free format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +115,6 @@ class Confidence:
     they begin in the second line, before `Final Answer:` or the tool's name ends. So the choice
     between acting and answering counts, and that of the tool; thoughts, arguments and answers do
     not. Forced tokens are not chosen, and count nothing."""
-
-    tool_scores: tuple[int, ...] = ()
-    """The router's score of each tool for the thought, in 65,536ths of a nat; a positive score says
-    that the tool is better than none. Empty without a router."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.shares import share_of
-from precompiles.gate import is_sure
-from precompiles.language_model import NAT, Confidence
+from precompiles.language_model import NAT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,11 +77,8 @@ def apply_gate(runs: Sequence[dict[str, Any]], max_surprisal: int) -> Gated:
 
 def _passes(step: dict[str, Any], max_surprisal: int) -> bool:
     """Tell whether the gate lets a step pass."""
-    if not step["tool"] or step["surprisal"] is None:
-        return True
-    confidence = Confidence(surprisal=step["surprisal"], tool_scores=tuple(step["toolScores"]))
-    candidates = step.get("candidates", ())  # Transactions do not tell.
-    return is_sure(step["toolIndex"], confidence, max_surprisal, candidates)
+    surprisal = step["surprisal"]
+    return not step["tool"] or surprisal is None or bool(surprisal <= max_surprisal)
 
 
 def choose(runs: Sequence[dict[str, Any]], precision: float) -> tuple[list[Gated], Gated | None]:

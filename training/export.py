@@ -45,7 +45,6 @@ def export(
     *,
     numbers: str = "f16",
     called: str | None = None,
-    router: Path | None = None,
     rules: Mapping[str, int] | None = None,
 ) -> None:
     """Write the adapter.
@@ -55,7 +54,6 @@ def export(
             space and multiply fastest if the rank is a multiple of 32.
         called: name of base and adapter together, which becomes the chain's model name. None for
             the base's name with `-react`.
-        router: arrays of `training.fit_router`; None for no router.
         rules: the decoding rules that the adapter was trained for.
 
     Raises:
@@ -76,8 +74,6 @@ def export(
     writer.add_uint64("training.steps", trained.step)
     for rule, number in sorted((rules or {}).items()):
         writer.add_uint64(f"decoding.{rule}", number)
-    if router is not None:
-        _add_router(writer, router)
     for name in sorted(shaping):
         value = shaping[name]
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -108,16 +104,6 @@ def export(
     unfinished.replace(path)
 
 
-def _add_router(writer: gguf.GGUFWriter, path: Path) -> None:
-    """Add the result of `training.fit_router`, as `llama/router_file.py` reads it."""
-    with np.load(path) as arrays:
-        writer.add_uint32("router.version", 1)
-        writer.add_array("router.rows", arrays["rows"].astype(np.int8).tobytes())
-        writer.add_array("router.gates", arrays["gates"].astype(np.int8).tobytes())
-        numbers = np.append(arrays["weights"].astype("<i8"), arrays["bias"].astype("<i8"))
-        writer.add_array("router.weights", numbers.astype("<i8").tobytes())
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Export an adapter; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -127,7 +113,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--numbers", choices=sorted(NUMBERS), default="f16")
     parser.add_argument("--name", help="model name of base and adapter together")
-    parser.add_argument("--router", type=Path, help="router of training.fit_router, .npz")
     parser.add_argument(
         "--rule", action="append", default=[], metavar="NAME=NUMBER", help="a decoding rule"
     )
@@ -138,7 +123,6 @@ def main(arguments: list[str] | None = None) -> int:
             options.out,
             numbers=options.numbers,
             called=options.name,
-            router=options.router,
             rules=read_rules(options.rule),
         )
     except (CheckpointError, ExportError, RulesError, OSError) as error:

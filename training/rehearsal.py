@@ -58,9 +58,6 @@ class Rehearsed:
     """Whether the rules decided it, so that no model was asked."""
 
     confidence: Confidence | None
-    candidates: tuple[int, ...]
-    """Indices of the tools that could be chosen; empty in the free format."""
-
     output_tokens: int
     forced_tokens: int
 
@@ -125,7 +122,6 @@ def rehearse(task: Task, model: LanguageModel, profile: ModelProfile) -> Rehears
                 is_right=is_right,
                 is_decided=bool(ready.form.decided),
                 confidence=generation.confidence,
-                candidates=ready.candidates,
                 output_tokens=len(generation.tokens),
                 forced_tokens=generation.forced_tokens,
             )
@@ -156,7 +152,6 @@ def generate_step(
         rules.max_surprisal,
         ready.tools,
         ready.steps,
-        ready.candidates,
     )
     return generation, result
 
@@ -237,7 +232,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _to_form(run: Rehearsal) -> dict[str, object]:
-    names = [tool.name for tool in run.task.tools]
     acting = {tool.name for tool in run.task.tools if tool.is_action}
     return {
         "category": run.task.category,
@@ -251,13 +245,10 @@ def _to_form(run: Rehearsal) -> dict[str, object]:
             {
                 "text": step.text,
                 "tool": step.tool,
-                "toolIndex": names.index(step.tool) if step.tool else None,
                 "acts": step.tool in acting,
                 "isRight": step.is_right,
                 "isDecided": step.is_decided,
                 "surprisal": step.confidence and step.confidence.surprisal,
-                "toolScores": step.confidence and step.confidence.tool_scores,
-                "candidates": step.candidates,
             }
             for step in run.steps
         ],

@@ -59,12 +59,6 @@ class ReadyStep:
     steps: tuple[HistoryStep, ...]
     form: StepFormat
 
-    @property
-    def candidates(self) -> tuple[int, ...]:
-        """Indices of the tools that the model could choose; empty in the free format."""
-        scoring = self.form.scoring
-        return () if scoring is None else scoring.candidates
-
     def parse(self, text: str) -> ToolUse | FinalAnswer:
         """Parse a text.
 
@@ -186,10 +180,9 @@ def _render_short(task: Task, step: TaskStep | None, form: ShortFormat, book: Ad
             raise ValueError(f"the rules decide {form.decided!r}: must end with {end}")
     if form.decided:
         return form.decided
-    (clause,) = form.scoring.clauses
     if step is None:
-        return f" {clause.text}\nFinal Answer: {_find_refusal(task, book)}"
-    use = ToolStep(tool=step.tool, thought=clause.text, arguments=step.arguments)
+        return f" {form.thought}\nFinal Answer: {_find_refusal(task, book)}"
+    use = ToolStep(tool=step.tool, thought=form.thought, arguments=step.arguments)
     return render_step(use, book.handles)
 
 

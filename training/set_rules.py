@@ -2,7 +2,7 @@
 
     python -m training.set_rules ADAPTER.gguf OUT.gguf --rule max_surprisal=20000
 
-Matrices, router and all other facts stay. A rule with 0 is left out. Needs gguf only.
+Matrices and all other facts stay. A rule with 0 is left out. Needs gguf only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import gguf
 
 from precompiles.decoding_rules import DecodingRules
 from pyevm_agents.models.gguf.adapter import DECODING
-from pyevm_agents.models.llama.router_file import VERSION_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +33,7 @@ def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str,
     Input:  rules to change by name; 0 removes one.
 
     Raises:
-        RulesError: the file is not GGUF, or the rules do not fit each other.
+        RulesError: the file is not GGUF, or `DecodingRules.parse` refuses the rules.
     """
     try:
         reader = gguf.GGUFReader(source)
@@ -51,8 +50,6 @@ def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str,
         DecodingRules.parse(tuple(new.items()))
     except ValueError as error:
         raise RulesError(str(error)) from error
-    if "router_weight" in new and VERSION_KEY not in fields:
-        raise RulesError(f"router_weight {new['router_weight']}: {source} has no router")
     writer = gguf.GGUFWriter(None, str(fields.pop(ARCHITECTURE).contents()))
     for name, field in fields.items():
         inner = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None

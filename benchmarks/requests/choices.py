@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import NAT, Confidence, repeat_decided
+from precompiles.language_model import Confidence, repeat_decided
 from pyevm_agents.models.fakes.parsed_request import parse_values
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class ChoosingModel:
         number = self.path[place] if place < len(self.path) else 0
         self.options.append(len(texts))
         generation = self._vocabulary.encode_given_text(texts[number], request)
-        scores = _prefer(texts[number], request)
-        return replace(generation, confidence=Confidence(surprisal=0, tool_scores=scores))
+        return replace(generation, confidence=Confidence(surprisal=0))
 
 
 def list_texts(grammar: str) -> list[str]:
@@ -109,11 +108,3 @@ def _read_alternatives(
             parts.append([*_expand(rules, piece["name"])])
         place += 1
     return [*found, *map("".join, product(*parts))], place
-
-
-def _prefer(text: str, request: GenerationRequest) -> tuple[int, ...]:
-    """Return scores of the tools, of which the highest is that of the tool which a text uses."""
-    if request.scoring is None:
-        return ()
-    chosen = text.partition("\nAction: ")[2].partition("\n")[0]
-    return tuple(NAT if name == chosen else 0 for name in request.scoring.names)

@@ -106,7 +106,7 @@ export interface Step {
   isCached: boolean;
   /** Whether the rules decided it, so that no model was asked. */
   isDecided: boolean;
-  confidence?: { surprisal: number | null; toolScores: number[] } | null;
+  confidence?: { surprisal: number | null } | null;
   steps: Step[];
 }
 

@@ -98,10 +98,6 @@ class Step:
     calls: tuple[PlannedCall, ...]
     """Each call that is admitted, the surest first."""
 
-    first: int
-    end: int
-    """Tokens of the order."""
-
     is_sure: bool
     """Whether there is one call, nothing of it is left to choose, and the words speak for it."""
 
@@ -440,7 +436,7 @@ class Planner:
                     is_meant = index > 0 or all(self._is_meant(one) for one in unfinished)
                     is_sure = len(calls) == 1 and calls[0].is_known and is_meant
                     place = len(self._planned)
-                    step = Step(clause, calls, order.first, order.end, is_sure, place, index)
+                    step = Step(clause, calls, is_sure, place, index)
                     fillings = unfinished
             is_meant = all(self._is_meant(one) for one in fillings)
             self._planned.append(PlannedOrder(clause, tuple(fillings), is_meant, is_objected))

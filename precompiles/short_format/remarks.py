@@ -154,6 +154,17 @@ class Remarks:
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
             if self._is_performed(part) and not self.is_lenient:
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
+            repeated = next(
+                (
+                    one.text
+                    for one in list_mentions(self.scan, part.first, part.end)
+                    if one.kind is MentionKind.REPEAT and one.text.lower() in _EVERY
+                ),
+                "",
+            )
+            if repeated and has_any and self._has_reference(part.end):
+                # `We need room 2 every Thursday at 19. Please reserve it.`
+                return Remark(Obstacle("repeat", repeated), self.scan.show(part.first, part.end))
             is_mine = bool(words & {"i", "we", "you", "i'm", "i'd", "we're", "we'd"}) and bool(
                 {stem(word) for word in words} & verbs
             )
@@ -411,6 +422,9 @@ def _says_done(words: Sequence[str]) -> bool:
     )
     return is_all or words[-2:] == ["on", "it"]
 
+
+_EVERY = frozenset(("every", "daily", "weekly", "monthly", "yearly", "hourly"))
+"""Words that repeat what a sentence tells; `again` and `always` may be about the past."""
 
 _DATES = frozenset(
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur fri sat sun".split()  # noqa: SIM905

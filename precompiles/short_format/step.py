@@ -29,7 +29,7 @@ from precompiles.chooser import ChooserLimitError
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.gate import DONE_BEFORE
 from precompiles.integer_patterns import build_range_pattern
-from precompiles.language_model import ScoredClause, Scoring
+from precompiles.language_model import Scoring
 from precompiles.outcome import is_done
 from precompiles.react import GrammarViolationError, intern_reasoning, parse
 from precompiles.short_format.base_prompt import (
@@ -54,7 +54,6 @@ from precompiles.short_format.plan import (
 from precompiles.short_format.reasons import explain
 from precompiles.short_format.roles import read_mode, read_tool, split_words
 from precompiles.short_format.shown_calls import show_calls
-from precompiles.short_format.tool_words import read_clause_words, read_tool_words
 from precompiles.short_format.values import Obstacle
 from precompiles.spec import BRANCH_PARAMETERS, MAX_THOUGHT_CHARACTERS
 from precompiles.stated_values import to_json
@@ -93,23 +92,21 @@ _QUOTED = re.compile('"[^"]*"|\u201c[^\u201d]*\u201d|\u00ab[^\u00bb]*\u00bb')
 class ShortFormat:
     """The short format of one step: the grammar, and the parsing of a text."""
 
-    def __init__(  # noqa: PLR0913 - what a step is planned from
+    def __init__(
         self,
         request: IterationRequest,
         steps: Sequence[HistoryStep],
         tools: Sequence[Tool],
         book: AddressBook,
         *,
-        router_weight: int = 0,
         judge: OrderJudge | None = None,
     ) -> None:
         """Keep the input of the step's plan.
 
         Input:  the call, the history, the tools (at least one), the handles of the addresses, and
-            the router's weight in 256ths; the judge of orders, if any.
+            the judge of orders, if any.
         """
         self._judge = judge
-        self._router_weight = router_weight
         self._request = request
         self._steps = tuple(steps)
         self._tools = tuple(tools)
@@ -311,22 +308,17 @@ class ShortFormat:
         """The tools that the prompt describes: of many, those that the step may use."""
         if len(self._tools) <= MAX_SHOWN_TOOLS or not isinstance(self._next, Step):
             return self._tools[:MAX_SHOWN_TOOLS]
-        return [self._tools[index] for index in self.scoring.candidates]
+        return [self._tools[index] for index in sorted({call.tool for call in self._next.calls})]
 
     @property
     def scoring(self) -> Scoring:
         """The scoring of a generation."""
-        step = self._next
-        if isinstance(step, Done | NoPlan):
-            return Scoring(tools=(), names=(), clauses=(), router_weight=0)
-        tools = tuple(sorted({call.tool for call in step.calls}))
-        words = read_clause_words(self._planner.scan, step.first, step.end)
-        return Scoring(
-            tools=tuple(map(read_tool_words, self._tools)),
-            names=tuple(tool.name for tool in self._tools),
-            clauses=(ScoredClause(text=self._clause, words=words, tools=tools),),
-            router_weight=self._router_weight,
-        )
+        return Scoring.AFTER_THOUGHT
+
+    @property
+    def thought(self) -> str:
+        """The thought, of which the model has no choice."""
+        return self._clause
 
     @cached_property
     def grammar(self) -> str:

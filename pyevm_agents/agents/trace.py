@@ -199,9 +199,7 @@ def serialize_confidence(confidence: Confidence | None) -> dict[str, object]:
     """Return the field `confidence` of a step in JSON, in nats; no field in the free format."""
     if confidence is None:
         return {}
-    scores = [round(score / NAT, 4) for score in confidence.tool_scores]
-    surprisal = round(confidence.surprisal / NAT, 4)
-    return {"confidence": {"surprisal": surprisal, "toolScores": scores}}
+    return {"confidence": {"surprisal": round(confidence.surprisal / NAT, 4)}}
 
 
 def decode_tool_result(call: ComputationAPI) -> str | None:

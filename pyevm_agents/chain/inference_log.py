@@ -89,11 +89,7 @@ def _deserialize_generation(form: dict[str, Any]) -> Generation:
         forced_tokens=form["forced_tokens"],
         is_complete=form["is_complete"],
         margin=None if margin is None else Margin(**margin),
-        confidence=None
-        if confidence is None
-        else Confidence(
-            surprisal=confidence["surprisal"], tool_scores=tuple(confidence["tool_scores"])
-        ),
+        confidence=None if confidence is None else Confidence(surprisal=confidence["surprisal"]),
         is_free=form.get("is_free", False),
         tail_tokens=form.get("tail_tokens", 0),
     )

@@ -4,14 +4,12 @@
     usage   = [cold, warm, output and forced tokens, prompt gas, output gas]
     step    = [agent, depth, model, continues_prompt, prompt, thought, action?, action_input?,
                answer?, observation?, usage, [gap, token_index, chosen, other]?, seconds?,
-               [[handle, address], ...], tool?, failure?, is_cached, confidence?]
-    confidence = [surprisal, [tool score, ...]]
+               [[handle, address], ...], tool?, failure?, is_cached, surprisal?]
     failure = [halt?, revert data, starved call?, [model, ...]]
 
-`x?` is a list of at most one item. A tool score s is 2s, or -2s - 1 if negative. Texts are UTF-8,
-floats are IEEE 754 in 8 bytes. The prompt of an agent's step usually begins with the whole prompt
-of the previous step at the same depth: then `continues_prompt` is true, and only the rest is
-written.
+`x?` is a list of at most one item. Texts are UTF-8, floats are IEEE 754 in 8 bytes. The prompt of
+an agent's step usually begins with the whole prompt of the previous step at the same depth: then
+`continues_prompt` is true, and only the rest is written.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from pyevm_agents.errors import EngineFault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-VERSION = b"\x03"
+VERSION = b"\x04"
 """First byte of a row. It changes with the encoding; rows of other versions are not read."""
 
 
@@ -89,7 +87,6 @@ def _make_optional(sedes: object) -> CountableList:
 _USAGE = List([_Integer] * 6)
 _FAILURE = List([_make_optional(_Text), Binary(), _make_optional(_Text), CountableList(_Text)])
 _MARGIN = List([_Float, _Integer, _Text, _Text])
-_CONFIDENCE = List([_Integer, CountableList(_Integer)])
 _STEP = List(
     [
         Binary.fixed_length(20),
@@ -106,7 +103,7 @@ _STEP = List(
         _make_optional(Binary.fixed_length(20)),
         _make_optional(_FAILURE),
         boolean,
-        _make_optional(_CONFIDENCE),
+        _make_optional(_Integer),
     ]
 )
 _TRACE = List([_make_optional(_FAILURE), _Integer, _USAGE, CountableList(_STEP)])
@@ -197,7 +194,7 @@ def _step_fields(steps: Sequence[TracedStep]) -> Iterator[list[Any]]:
             _as_list(step.tool),
             _failure_fields(step.tool_failure),
             step.is_cached,
-            _confidence_fields(step.confidence),
+            [] if step.confidence is None else [step.confidence.surprisal],
         ]
 
 
@@ -206,7 +203,7 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
     for fields in steps:
         agent, depth, model, continues_prompt, prompt, thought = fields[:6]
         action, action_input, answer, observation, usage, margin, seconds = fields[6:13]
-        handles, tool, failure, is_cached, confidence = fields[13:]
+        handles, tool, failure, is_cached, surprisal = fields[13:]
         prompts[depth] = prompts.get(depth, "") + prompt if continues_prompt else prompt
         yield TracedStep(
             agent=agent,
@@ -227,20 +224,8 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
             margin=_read_margin(*margin[0]) if margin else None,
             seconds=_from_list(seconds),
             is_cached=is_cached,
-            confidence=_read_confidence(*confidence[0]) if confidence else None,
+            confidence=Confidence(surprisal=surprisal[0]) if surprisal else None,
         )
-
-
-def _confidence_fields(confidence: Confidence | None) -> list[list[Any]]:
-    if confidence is None:
-        return []
-    scores = [2 * score if score >= 0 else -2 * score - 1 for score in confidence.tool_scores]
-    return [[confidence.surprisal, scores]]
-
-
-def _read_confidence(surprisal: int, scores: Sequence[int]) -> Confidence:
-    signed = tuple(-(code // 2) - 1 if code % 2 else code // 2 for code in scores)
-    return Confidence(surprisal=surprisal, tool_scores=signed)
 
 
 def _failure_fields(failure: Failure | None) -> list[list[Any]]:

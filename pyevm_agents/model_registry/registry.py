@@ -95,6 +95,9 @@ class ModelChoice:
     aliases: tuple[str, ...] = ()
     """Other model IDs on the chain."""
 
+    rules: tuple[tuple[str, int], ...] = ()
+    """Decoding rules in place of the adapter's, by name."""
+
     def with_adapter(self, adapter: Adapter) -> ModelChoice:
         """Return this model with another adapter, under the adapter's name; None: no change."""
         if adapter is None:
@@ -142,7 +145,12 @@ class ModelChoice:
         profile = build_model_profile(facts)
         name = self.name or profile.name
         aliases = dict.fromkeys((*self.aliases, *common_aliases))
-        return replace(profile, name=name, aliases=tuple(each for each in aliases if each != name))
+        return replace(
+            profile,
+            name=name,
+            aliases=tuple(each for each in aliases if each != name),
+            decoding=tuple(sorted((dict(profile.decoding) | dict(self.rules)).items())),
+        )
 
 
 def build_profiles(

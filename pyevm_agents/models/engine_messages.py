@@ -7,8 +7,6 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from precompiles.language_model import ClauseWords, ScoredClause, Scoring, ToolWords
-
 if TYPE_CHECKING:
     from typing import IO
 
@@ -61,33 +59,6 @@ class MarginMessage(TypedDict):
     other: str
 
 
-class ClauseMessage(TypedDict):
-    """A possible thought; fields as in `language_model.ScoredClause`."""
-
-    text: str
-    words: list[str]
-    counts: list[int]
-    tools: list[int]
-
-
-class ToolMessage(TypedDict):
-    """A tool as input of a router; fields as in `language_model.ToolWords`."""
-
-    name: list[str]
-    description: list[str]
-    parameters: list[str]
-    counts: list[int]
-
-
-class ScoringMessage(TypedDict):
-    """Input of the scores of a generation; fields as in `language_model.Scoring`."""
-
-    tools: list[ToolMessage]
-    names: list[str]
-    clauses: list[ClauseMessage]
-    router_weight: int
-
-
 class StatsMessage(TypedDict):
     """Evaluation counts of a generation; fields as in `EvaluationStats`."""
 
@@ -108,7 +79,6 @@ class EngineReply(TypedDict, total=False):
     is_complete: bool
     margin: MarginMessage | None
     surprisal: int | None
-    tool_scores: list[int]
     tail_tokens: int
     work: StatsMessage
     facts: FactsMessage
@@ -131,65 +101,11 @@ class EngineRequest(TypedDict, total=False):
     text: str
     max_tokens: int
     known_tokens: list[int]
-    scoring: ScoringMessage | None
+    scoring: str | None
+    """A value of `language_model.Scoring`."""
+
     wants_progress: bool
     """Send progress replies. Used by `generate` and `load`."""
-
-
-def encode_scoring(scoring: Scoring) -> ScoringMessage:
-    """Return a scoring as a message."""
-    return ScoringMessage(
-        tools=[
-            ToolMessage(
-                name=list(tool.name),
-                description=list(tool.description),
-                parameters=list(tool.parameters),
-                counts=list(tool.counts),
-            )
-            for tool in scoring.tools
-        ],
-        names=list(scoring.names),
-        clauses=[
-            ClauseMessage(
-                text=clause.text,
-                words=list(clause.words.words),
-                counts=list(clause.words.counts),
-                tools=list(clause.tools),
-            )
-            for clause in scoring.clauses
-        ],
-        router_weight=scoring.router_weight,
-    )
-
-
-def decode_scoring(message: ScoringMessage) -> Scoring:
-    """Return the scoring of a message."""
-    return Scoring(
-        tools=tuple(
-            ToolWords(
-                tuple(tool["name"]),
-                tuple(tool["description"]),
-                tuple(tool["parameters"]),
-                _read_counts(tool["counts"]),
-            )
-            for tool in message["tools"]
-        ),
-        names=tuple(message["names"]),
-        clauses=tuple(
-            ScoredClause(
-                text=clause["text"],
-                words=ClauseWords(tuple(clause["words"]), _read_counts(clause["counts"])),
-                tools=tuple(clause["tools"]),
-            )
-            for clause in message["clauses"]
-        ),
-        router_weight=message["router_weight"],
-    )
-
-
-def _read_counts(counts: list[int]) -> tuple[int, int, int]:
-    numbers, addresses, texts = counts
-    return numbers, addresses, texts
 
 
 def write_message(stream: IO[bytes], message: EngineRequest | EngineReply) -> None:

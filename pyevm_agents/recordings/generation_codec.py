@@ -85,10 +85,7 @@ def _encode_generation(generation: Generation) -> Json:
         "margin": encode_margin(generation.margin),
     }
     if confidence is not None:  # Omitted in the free format, whose recordings are older.
-        form["confidence"] = {
-            "surprisal": confidence.surprisal,
-            "toolScores": list(confidence.tool_scores),
-        }
+        form["confidence"] = {"surprisal": confidence.surprisal}
     if generation.is_free:
         form["isFree"] = True
     if generation.tail_tokens:
@@ -120,8 +117,4 @@ def _read_generation(node: JsonReader) -> Generation:
 def _read_confidence(node: JsonReader) -> Confidence | None:
     if "confidence" not in node:
         return None
-    confidence = node["confidence"]
-    return Confidence(
-        surprisal=confidence["surprisal"].read_score(),
-        tool_scores=tuple(score.read_score() for score in confidence["toolScores"].iter_items()),
-    )
+    return Confidence(surprisal=node["confidence"]["surprisal"].read_score())

@@ -39,10 +39,8 @@ def graded(confidence: float, *, is_right: bool) -> GradedUse:
     return GradedUse(surprisal=round(-NAT * math.log(confidence)), is_right=is_right)
 
 
-def use(
-    tool: str, token: str, amount: int, nats: float | None = 0.0, scores: tuple[int, ...] = ()
-) -> Use:
-    confidence = nats if nats is None else Confidence(surprisal=int(nats * NAT), tool_scores=scores)
+def use(tool: str, token: str, amount: int, nats: float | None = 0.0) -> Use:
+    confidence = nats if nats is None else Confidence(surprisal=int(nats * NAT))
     return Use(
         tool=tool,
         arguments=encode(["address", "uint256"], [token, amount]),
@@ -131,13 +129,6 @@ def test_the_curve_trades_coverage_for_precision() -> None:
     assert [one.coverage for one in curve] == [Share(1, 2)] * 3
     assert [one.withheld for one in curve] == [Share(2, 4), Share(1, 4), Share(0, 4)]
     assert len(draw_curve([RIGHT, WRONG, OVERZEALOUS], 2)) == 2
-
-
-def test_the_routers_veto_is_part_of_the_gate() -> None:
-    vetoed = result(ACTS, use("deposit", USDC, 10, 0.5, (-1, 5, 0, 0, 0)))
-    agreed = result(ACTS, use("deposit", USDC, 10, 0.5, (6, 5, 0, 0, 0)))
-    (only,) = draw_curve([vetoed, agreed])
-    assert (only.coverage, only.withheld) == (Share(1, 2), Share(1, 2))
 
 
 def test_what_the_rules_decide_passes_every_gate_and_is_not_graded() -> None:

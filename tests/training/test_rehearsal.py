@@ -35,7 +35,7 @@ class SureModel(ByteModel):
     surprisal = 0
 
     def generate(self, request: GenerationRequest) -> Generation:
-        confidence = Confidence(surprisal=self.surprisal, tool_scores=())
+        confidence = Confidence(surprisal=self.surprisal)
         return replace(super().generate(request), confidence=confidence)
 
 

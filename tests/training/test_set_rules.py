@@ -45,8 +45,6 @@ def test_rules_that_do_not_fit_write_nothing(
     for rules in wrong:
         assert main([str(FREE_ADAPTER), str(copy), *rules]) == 1
         assert capsys.readouterr().err
-    with pytest.raises(RulesError, match=r"router_weight 256: .* has no router"):
-        set_rules(DEFAULT_ADAPTER, copy, {"router_weight": 256})
     with pytest.raises(RulesError, match=r"adapter .* can't be read"):
         set_rules(Path(__file__), copy, {})
     with pytest.raises(RulesError, match="--rule x: must be NAME=NUMBER"):

@@ -1,6 +1,6 @@
 """Choices of a tool as the chooser makes them: a clause, calls with its values, the right one.
 
-Settings as in `choices.py`: `plain` has the agent's tools, `none` lacks the right one, `near` adds
+Settings: `plain` has the agent's tools, `none` lacks the right one, `near` adds
 a near-duplicate, `twin` asks for it, `idle` is unrelated to any tool. A tool is left out whose
 parameters the values of the clause do not fill, as the rules leave it out.
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from benchmarks.nonsense_names import draw_name
 from precompiles.short_format.call_text import UNKNOWN, shorten_quotations
 from training.agents import make_agent
-from training.choices import COMPOSED, MEASURED_TWINS, Setting, Source, make_twin
+from training.choices import COMPOSED, MEASURED_TWINS, Source, make_twin
 from training.chooser.scenes import has_same_name, make_scene
 from training.kinds import IDLE
 from training.kinds.composed import composed
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from training.agents import Agent
     from training.choices import Twin
     from training.chooser.scenes import Scene
+
+Setting: TypeAlias = Literal["plain", "none", "near", "twin", "idle"]
 
 IDLE_EVERY = 5
 """Requests of a family for one that is unrelated to any tool."""

@@ -430,11 +430,6 @@ function Decision({ step, evm, isClosest }: { step: Step; evm: number; isClosest
           surprisal <span class="mono">{confidence.surprisal.toFixed(2)}</span>
         </span>
       )}
-      {(confidence?.toolScores.length ?? 0) > 0 && (
-        <span title="Scores of the tools, in their order, in nats">
-          tool scores <span class="mono">{confidence!.toolScores.map((score) => score.toFixed(2)).join(' ')}</span>
-        </span>
-      )}
       {step.isDecided ? (
         <span title="The rules left one step: no model was asked">decided by the rules</span>
       ) : (

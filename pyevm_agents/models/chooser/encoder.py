@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models.chooser.tables import (
@@ -149,12 +150,18 @@ class Encoder:
         """
         require_exact_products()
         self._weights = weights
+        self._blas = ThreadpoolController().select(user_api="blas")
 
     def encode(self, texts: Sequence[Sequence[int]]) -> list[Floats]:
         """Return the last hidden states of texts, each tokens x width, in units of 2^-16.
 
         Input:  tokens of each text: at least one, and at most as many as there are positions.
         """
+        # The products are small: on a busy machine two threads take four times as long as one.
+        with self._blas.limit(limits=1):
+            return self._encode(texts)
+
+    def _encode(self, texts: Sequence[Sequence[int]]) -> list[Floats]:
         weights = self._weights
         lengths = [len(tokens) for tokens in texts]
         ends = np.cumsum(lengths).tolist()

@@ -78,7 +78,6 @@ class GuidedOutput:
     margin: Margin | None = None
 
     surprisal: int | None = None
-    tool_scores: tuple[int, ...] = ()
     tail_tokens: int = 0
     breaks: int = 0
     """Tokens (known ones included) after which the text is not in its canonical tokens."""
@@ -158,7 +157,7 @@ class GuidedDecoder:
             known: the first tokens of the output, from a generation with a lower limit. The output
                 includes the known tokens; `forced_tokens`, `margin` and the scores describe only
                 later tokens.
-            scorer: scores the step, and takes part in the choices; None for no scores.
+            scorer: scores the step; None for no scores.
 
         Raises:
             GrammarError: llguidance rejects the grammar or fails.
@@ -187,10 +186,10 @@ class GuidedDecoder:
                 tail_tokens = 0
                 logits = evaluator.evaluate(sequence, report_prompt)
                 report_prompt = None
-                if scorer is None:
-                    closest = choose_token(walk, ranking, logits, closest)
-                else:
-                    closest = self._choose_scored(walk, ranking, logits, closest, scorer)
+                closest = choose_token(walk, ranking, logits, closest)
+                if scorer is not None:
+                    before = b"".join(map(self.vocabulary.piece, walk.tokens[:done]))
+                    scorer.add(before, logits, walk.tokens[done])
             sequence += walk.tokens[done:]
             if report is not None:
                 tokens = walk.tokens[:max_tokens]
@@ -208,30 +207,8 @@ class GuidedDecoder:
             margin=None if closest is None else self._build_margin(closest),
             breaks=walk.breaks,
             surprisal=None if scorer is None else scorer.surprisal,
-            tool_scores=() if scorer is None else scorer.tool_scores,
             tail_tokens=tail_tokens if is_complete else 0,
         )
-
-    def _choose_scored(
-        self,
-        walk: ConstrainedText,
-        ranking: TokenRanking,
-        logits: NDArray[np.float32],
-        closest: TopTwoMargin | None,
-        scorer: StepScorer,
-    ) -> TopTwoMargin | None:
-        """Choose and consume the next token of a step with scores."""
-        text = b"".join(map(self.vocabulary.piece, walk.tokens))
-        count = self.vocabulary.vocabulary_tokens
-
-        def list_allowed() -> list[int]:
-            allowed: list[int] = unpack_bitmask(walk.get_bitmask(), count).nonzero()[0].tolist()
-            return allowed
-
-        adjusted = scorer.adjust(text, logits, list_allowed, self.vocabulary.piece)
-        found = choose_token(walk, ranking, adjusted, closest)
-        scorer.add(text, logits, walk.tokens[-1])
-        return found
 
     def encode_given_text(
         self, text: str, grammar: str, max_tokens: int, *, is_scored: bool = False

@@ -8,7 +8,6 @@ generations of `guided.py` and of the reference, margins and forced tokens inclu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,12 +57,7 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
     while not text.matcher.is_stopped() and (scorer is not None or len(text.tokens) < max_tokens):
         logits = evaluator.evaluate([*prompt, *text.tokens])
         before, forced = text.detokenize_bytes(text.tokens), text.forced_tokens
-        allowed = partial(list_allowed_tokens, text.matcher, len(logits))
-        text.generate_token(
-            logits
-            if scorer is None
-            else scorer.adjust(before, logits, allowed, guide.vocabulary.piece)
-        )
+        text.generate_token(logits)
         if scorer is None:
             continue
         if text.forced_tokens > forced:
@@ -87,7 +81,6 @@ def generate_by_reference(  # noqa: PLR0913 - the arguments of `GuidedDecoder.ge
         margin=text.margin,
         breaks=text.breaks,
         surprisal=None if scorer is None else scorer.surprisal,
-        tool_scores=() if scorer is None else scorer.tool_scores,
         tail_tokens=tail_tokens if is_complete else 0,
     )
 

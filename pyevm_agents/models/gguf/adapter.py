@@ -183,7 +183,7 @@ def _read_decoding(file: str, front: GgufHeader) -> tuple[tuple[str, int], ...]:
         DecodingRules.parse(rules)
     except ValueError as error:
         raise ConfigError(
-            f"{file}: {error}; use the version of pyevm-agents that it was made for"
+            f"{file}: {error}; or use the version of pyevm-agents that it was made for"
         ) from error
     return tuple(rules)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.models.gguf.files import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -25,9 +25,6 @@ SCALARS = {
 }  # fmt: skip
 """Binary format of each entry type, except texts and arrays."""
 
-BYTES = (0, 1)
-"""Types of unsigned and signed bytes."""
-
 COUNT = struct.Struct("<Q")
 KIND = struct.Struct("<I")
 
@@ -41,7 +38,6 @@ HEAD_BYTES = 16_384
 """Bytes read when only entries near the start of the file are needed."""
 
 Scalar: TypeAlias = "str | int | float | bool"
-_Content = TypeVar("_Content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,28 +112,10 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
         ValueError: an entry is missing, or the header is malformed.
         OSError: the file can't be read.
     """
-    return _read_entries(path, keys, _HeaderReader.read_array)
-
-
-def read_byte_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, bytes]:
-    """Read array entries of signed or unsigned bytes.
-
-    Raises:
-        ValueError: an entry is missing or not an array of bytes, or the header is malformed.
-        OSError: the file can't be read.
-    """
-    return _read_entries(path, keys, _HeaderReader.read_byte_array)
-
-
-def _read_entries(
-    path: Path,
-    keys: Sequence[str],
-    read: Callable[[_HeaderReader, Sequence[str]], tuple[str, _Content]],
-) -> Mapping[str, _Content]:
     with path.open("rb") as file:
         _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
         reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
-        found = dict(read(reading, keys) for _ in range(entries))
+        found = dict(reading.read_array(keys) for _ in range(entries))
     missing = [key for key in keys if key not in found]
     if missing:
         raise ValueError(f"missing metadata entry {missing[0]!r}")
@@ -192,17 +170,6 @@ class _HeaderReader:
             raise ValueError(f"array at byte {self.position} has the unknown type {element}")
         values = [self._read_value(element) for _ in range(count)]
         return key, tuple(value for value in values if value is not None)
-
-    def read_byte_array(self, keys: Sequence[str]) -> tuple[str, bytes]:
-        """Read an entry's key, and the bytes of a requested array."""
-        key = self._read_text()
-        kind = self._read_number(KIND)
-        if key not in keys:
-            self._read_value(kind)
-            return key, b""
-        if kind != ARRAY or self._read_number(KIND) not in BYTES:
-            raise ValueError(f"metadata entry {key!r} is not an array of bytes")
-        return key, self._read_bytes(self._read_number(COUNT))
 
     def read_tensor(self) -> TensorInfo:
         """Read the description of a tensor."""

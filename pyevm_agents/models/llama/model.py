@@ -19,7 +19,6 @@ from pyevm_agents.models.engine_messages import (
     EngineReply,
     EngineRequest,
     EvaluationStats,
-    encode_scoring,
 )
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files
 from pyevm_agents.models.gguf.files import find_default_model, resolve_path
@@ -148,7 +147,7 @@ class GgufModel(Closeable):
                     text=text,
                     grammar=request.grammar,
                     max_tokens=require_limit(request),
-                    scoring=None if request.scoring is None else encode_scoring(request.scoring),
+                    scoring=None if request.scoring is None else request.scoring.value,
                 )
             )
         )
@@ -313,7 +312,7 @@ class LlamaModel(GgufModel):
             tokens=list(request.prompt_tokens),
             grammar=request.grammar,
             max_tokens=limit,
-            scoring=None if request.scoring is None else encode_scoring(request.scoring),
+            scoring=None if request.scoring is None else request.scoring.value,
         )
 
     def forget(self) -> None:
@@ -358,9 +357,7 @@ def _parse_generation(reply: EngineReply) -> Generation:
         forced_tokens=reply["forced_tokens"],
         is_complete=reply["is_complete"],
         margin=None if reply["margin"] is None else Margin(**reply["margin"]),
-        confidence=None
-        if reply["surprisal"] is None
-        else Confidence(surprisal=reply["surprisal"], tool_scores=tuple(reply["tool_scores"])),
+        confidence=None if reply["surprisal"] is None else Confidence(surprisal=reply["surprisal"]),
         tail_tokens=reply["tail_tokens"],
     )
 
@@ -369,7 +366,4 @@ def _join_confidences(known: Confidence | None, more: Confidence | None) -> Conf
     """Return the confidence of two parts of a generation."""
     if known is None or more is None:
         return None
-    return Confidence(
-        surprisal=known.surprisal + more.surprisal,
-        tool_scores=known.tool_scores or more.tool_scores,
-    )
+    return Confidence(surprisal=known.surprisal + more.surprisal)

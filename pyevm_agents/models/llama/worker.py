@@ -14,23 +14,18 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import llguidance
 
+from precompiles.language_model import Scoring
 from precompiles.spec import PROMPT_BLOCK_TOKENS
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models.decoding.guided import GuidedDecoder, GuidedOutput
 from pyevm_agents.models.decoding.reference import generate_by_reference
-from pyevm_agents.models.decoding.router import Router, WordTokens
 from pyevm_agents.models.decoding.step_scores import StepScorer
-from pyevm_agents.models.decoding.tokenizer import (
-    SpecialTokenSplitter,
-    tokenize_data,
-    tokenize_segments,
-)
+from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter, tokenize_segments
 from pyevm_agents.models.engine_messages import (
     EngineReply,
     EngineRequest,
@@ -39,7 +34,6 @@ from pyevm_agents.models.engine_messages import (
     LoadMessage,
     MarginMessage,
     StatsMessage,
-    decode_scoring,
     read_request,
     write_message,
 )
@@ -49,7 +43,6 @@ from pyevm_agents.models.llama import bindings as engine
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
 from pyevm_agents.models.llama.canary import compute_canary, compute_logits_digest
 from pyevm_agents.models.llama.context import EvaluationTally, LlamaContext
-from pyevm_agents.models.llama.router_file import read_router
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +62,6 @@ class EngineWorker:
         self._replies = replies
         self._llama: engine.Llama | None = None
         self._context: LlamaContext | None = None
-        self._router: Router | None = None
 
     def handle_request(self, request: EngineRequest) -> EngineReply:
         """Execute a request; convert errors to an error reply."""
@@ -108,7 +100,6 @@ class EngineWorker:
             adapter=adapter,
             report=report and (lambda done, total: report("load", done, total, "")),
         )
-        weights = None if adapter is None else read_router(adapter.path, llama.vocabulary_tokens)
         context_tokens = _resolve_context_tokens(message, llama)
         digest = ""
         if not message["vocabulary_only"]:
@@ -125,9 +116,6 @@ class EngineWorker:
         self._llama = llama
         self._cutter = SpecialTokenSplitter(llama.special_spellings())
         self._guide = GuidedDecoder(llama, self._cutter)
-        if weights is not None:
-            tokens = WordTokens(partial(tokenize_data, llama, self._cutter))
-            self._router = Router(weights, tokens)
         beginning, ends = llama.bos_token(), llama.end_tokens()
         return EngineReply(
             facts=FactsMessage(
@@ -152,7 +140,6 @@ class EngineWorker:
         """Unload a vocabulary before loading it again with weights."""
         if self._llama is not None:
             del self._guide, self._cutter
-            self._router = None
             self._llama.close()
             self._llama = None
 
@@ -180,7 +167,7 @@ class EngineWorker:
             request["max_tokens"],
             report,
             known=request.get("known_tokens", []),
-            scorer=self._build_scorer(request),
+            scorer=_build_scorer(request),
         )
         return _build_reply(output) | EngineReply(work=_build_stats(evaluator.tally, request))
 
@@ -196,13 +183,9 @@ class EngineWorker:
                 request["tokens"],
                 request["grammar"],
                 request["max_tokens"],
-                scorer=self._build_scorer(request),
+                scorer=_build_scorer(request),
             )
         )
-
-    def _build_scorer(self, request: EngineRequest) -> StepScorer | None:
-        scoring = request.get("scoring")
-        return None if scoring is None else StepScorer(decode_scoring(scoring), self._router)
 
     def encode_given_text(self, request: EngineRequest) -> EngineReply:
         """Encode a given text under a grammar."""
@@ -278,6 +261,11 @@ def count_cacheable_tokens(prompt_tokens: int) -> int:
     return prompt_tokens - prompt_tokens % PROMPT_BLOCK_TOKENS
 
 
+def _build_scorer(request: EngineRequest) -> StepScorer | None:
+    scoring = request.get("scoring")
+    return None if scoring is None else StepScorer(Scoring(scoring))
+
+
 def _build_reply(output: GuidedOutput) -> EngineReply:
     return EngineReply(
         text=output.text,
@@ -286,7 +274,6 @@ def _build_reply(output: GuidedOutput) -> EngineReply:
         is_complete=output.is_complete,
         margin=None if output.margin is None else _encode_margin(output.margin),
         surprisal=output.surprisal,
-        tool_scores=list(output.tool_scores),
         tail_tokens=output.tail_tokens,
     )
 

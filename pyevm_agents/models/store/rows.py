@@ -87,11 +87,7 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
         if margin is None
         else [float(margin.gap), margin.token_index, margin.chosen, margin.other]
     )
-    scores = (
-        None
-        if confidence is None
-        else [generation.tail_tokens, confidence.surprisal, *confidence.tool_scores]
-    )
+    scores = None if confidence is None else [generation.tail_tokens, confidence.surprisal]
     fields = (
         compress(pack_tokens(prompt_tokens)),
         compress(pack_tokens(generation.tokens)),
@@ -209,10 +205,8 @@ def _decode_margin(form: object) -> Margin | None:
 
 def _decode_confidence(form: list[object]) -> Confidence:
     match form:
-        case [int(surprisal), *scores]:
-            tool_scores = tuple(score for score in scores if isinstance(score, int))
-            if len(tool_scores) == len(scores):
-                return Confidence(surprisal=surprisal, tool_scores=tool_scores)
+        case [int(surprisal)]:
+            return Confidence(surprisal=surprisal)
     raise DamagedRowError(f"not a confidence: {form!r}")
 
 

@@ -120,7 +120,6 @@ def make_form(
     *,
     base_prompt: str = BASE_PROMPT,
     steps: Sequence[tuple[str, str]] = (),
-    router_weight: int = 0,
     judge: OrderJudge | None = None,
 ) -> ShortFormat:
     """Return the format of the step after some steps, each a reasoning and a result."""
@@ -134,7 +133,7 @@ def make_form(
     )
     book = AddressBook(base_prompt, [question, *request.tool_results])
     history = parse_history(request)
-    return ShortFormat(request, history, tools, book, router_weight=router_weight, judge=judge)
+    return ShortFormat(request, history, tools, book, judge=judge)
 
 
 def list_step_texts(form: ShortFormat) -> list[str]:

@@ -12,8 +12,7 @@ from eth_abi import decode
 from precompiles.decoding_rules import SHORT_FORMAT
 from precompiles.executor import Executor, Inference, NullObserver
 from precompiles.gas import DEFAULT_SCHEDULE
-from precompiles.gate import FREE_SCORING
-from precompiles.language_model import Confidence
+from precompiles.language_model import Confidence, Scoring
 from precompiles.react import GrammarViolationError
 from tests.byte_model import PROFILE, ByteModel
 from tests.precompiles.short_format.scored import ScoredChooser
@@ -349,7 +348,7 @@ class SureModel(ByteModel):
     """Reports a confidence."""
 
     def __init__(self, confidence: Confidence | None, thought: str = "Metadata: 5") -> None:
-        super().__init__(lambda r: use(r.scoring.names[0], thought))  # type: ignore[union-attr]
+        super().__init__(lambda _: use("BadMetadataTool", thought))
         self._confidence = confidence
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -384,8 +383,6 @@ def gate(
         (Confidence(surprisal=100), GATED, False),
         (Confidence(surprisal=101), GATED, True),
         (Confidence(surprisal=101), SHORT, False),
-        (Confidence(surprisal=0, tool_scores=(1,)), GATED, False),
-        (Confidence(surprisal=0, tool_scores=(0,)), GATED, True),
     ],
 )
 def test_an_action_that_the_model_is_not_sure_of_is_withheld(
@@ -461,7 +458,7 @@ def test_the_free_format_has_the_same_gate(
     assert is_final == is_withheld
     asked = "UNSURE: I am not sure which tool to use: BadMetadataTool or none?"
     assert answer == (asked if is_withheld else "")
-    assert (model.requests[0].scoring == FREE_SCORING) == (profile is GATED_FREE)
+    assert (model.requests[0].scoring is Scoring.DECISION) == (profile is GATED_FREE)
 
 
 def test_a_step_in_the_free_format_names_the_steps_before_it(bench: MakeBench) -> None:

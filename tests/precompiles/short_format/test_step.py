@@ -17,6 +17,7 @@ from precompiles.short_format.plan import (
     MAX_REQUEST_CHARACTERS,
     MAX_RESULT_CHARACTERS,
 )
+from precompiles.short_format.step import MAX_SHOWN_TOOLS
 from precompiles.stated_values import limit_tools
 from tests.precompiles.short_format.small_agents import (
     ADDRESS,
@@ -458,19 +459,6 @@ def test_characters_are_those_of_the_request_and_of_the_results_that_are_read() 
     assert form.characters == len("Note 5") + 2 + MAX_RESULT_CHARACTERS == 408
 
 
-def test_a_choice_is_scored_on_the_tools_that_are_admitted() -> None:
-    form = make_form("Open it", CLUB, router_weight=7)
-    assert form.scoring.router_weight == 7
-    assert form.scoring.names == tuple(tool.name for tool in CLUB)
-    assert [(one.text, one.tools) for one in form.scoring.clauses] == [("Open it", (0, 1))]
-    assert form.scoring.candidates == (0, 1)
-
-
-def test_a_step_without_a_call_is_not_scored() -> None:
-    for form in (make_form("Hello"), take_steps("Note 5", ["ok"])):
-        assert (form.scoring.tools, form.scoring.names, form.scoring.clauses) == ((), (), ())
-
-
 def test_the_model_chooses_among_at_most_8_calls() -> None:
     tools = [
         make_tool(f"openDoor{number:02}", f"Opens door {number} (Club).", mode="writes Club")
@@ -484,3 +472,15 @@ def test_tools_that_are_not_asked_for_change_nothing() -> None:
     few = make_form("Deposit 5 USDC", [DEPOSIT]).decided
     many = make_form("Deposit 5 USDC", [BALANCE, RENAME, TRANSFER, DEPOSIT, NOTE]).decided
     assert few == many == call("Deposit 5 USDC", "deposit", amount=5 * USDC)
+
+
+def test_a_prompt_describes_all_tools_or_those_that_the_step_may_use() -> None:
+    doors = [
+        make_tool(f"openDoor{number:02}", f"Opens door {number} (Club).", mode="writes Club")
+        for number in range(MAX_SHOWN_TOOLS + 1)
+    ]
+    assert list(make_form("Open door 3", doors[:-1]).shown_tools) == doors[:-1]
+    assert list(make_form("Metadata: 5", [*doors, NOTE, TRANSFER]).shown_tools) == doors[:-1]
+    chosen = make_form("Name: the Foxes", [*doors, RENAME])
+    assert list(chosen.shown_tools) == [RENAME]
+    assert "rename" in chosen.grammar

@@ -36,11 +36,7 @@ margins = st.builds(
     chosen=st.text(),
     other=st.text(),
 )
-confidences = st.builds(
-    Confidence,
-    surprisal=st.integers(0, 2**40),
-    tool_scores=st.lists(st.integers(-(2**40), 2**40)).map(tuple),
-)
+confidences = st.builds(Confidence, surprisal=st.integers(0, 2**40))
 generations = st.builds(
     Generation,
     text=st.text(),

@@ -21,7 +21,7 @@ from pyevm_agents.cli.store import find_flaws
 from pyevm_agents.models import CachingModel, LlamaModel, Store
 from pyevm_agents.models.store.rows import encode
 from pyevm_agents.models.store.statistics import read_generation, sample_keys
-from tests.router_adapter import make_scored_request
+from tests.scored_requests import make_scored_request
 from tests.stored_generations import generation, question
 
 if TYPE_CHECKING:

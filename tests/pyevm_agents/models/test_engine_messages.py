@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 
@@ -10,37 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.language_model import ClauseWords, ScoredClause, Scoring, ToolWords
 from pyevm_agents.models.engine_messages import (
     EngineReply,
     EngineRequest,
-    decode_scoring,
-    encode_scoring,
     read_reply,
     read_request,
     write_message,
 )
-
-words = st.lists(st.text(st.characters(exclude_categories=["Cs"]))).map(tuple)
-counts = st.tuples(*[st.integers(0, 9)] * 3)
-scored_clauses = st.builds(
-    ScoredClause,
-    text=st.text(),
-    words=st.builds(ClauseWords, words, counts),
-    tools=st.lists(st.integers(0, 63)).map(tuple),
-)
-scorings = st.builds(
-    Scoring,
-    tools=st.lists(st.builds(ToolWords, words, words, words, counts)).map(tuple),
-    names=words,
-    clauses=st.lists(scored_clauses).map(tuple),
-    router_weight=st.integers(0, 1 << 16),
-)
-
-
-@given(scorings)
-def test_a_scoring_comes_back(scoring: Scoring) -> None:
-    assert decode_scoring(json.loads(json.dumps(encode_scoring(scoring)))) == scoring
 
 
 @pytest.mark.parametrize("buffering", [0, -1])

@@ -79,6 +79,10 @@ def test_an_adapter_says_what_it_is(tmp_path: Path) -> None:
         ({"adapter.lora.alpha": "16"}, "adapter.lora.alpha is 16: must be a float32"),
         ({"adapter.lora.alpha": 0.0}, "adapter.lora.alpha is 0.0"),
         ({"adapter.lora.alpha": float("nan")}, "adapter.lora.alpha is nan"),
+        (
+            {"decoding.router_weight": 256},
+            "there is no router any more. Remove it from the",
+        ),
     ],
 )
 def test_entries_that_are_no_loras(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,18 @@ def open_session(data: bytes) -> onnxruntime.InferenceSession | None:
         return None
 
 
+@cache
+def has_exact_products() -> bool:
+    """Whether onnxruntime's 8-bit products are exact: without VNNI they stop at 16 bits."""
+    left = Variable(type="uint8", shape=(1, 4), least=0, most=255)
+    right = Constant(values=np.full((4, 1), -128, np.int8))
+    case = Case(operator="MatMulInteger", operands=(left, right))
+    session = open_session(build_case(case, 1))
+    assert session is not None
+    found = session.run(None, {"x": np.full(4, 255, dtype=np.int64)})[0]
+    return bool(found.tolist() == [4 * 255 * -128])
+
+
 def check_ranges(model: NumericFile, values: list[int]) -> None:
     """Evaluate node by node; each value is within its proven range."""
     graph = model.graph
@@ -99,7 +112,8 @@ def test_an_operator(operator: str, data: st.DataObject) -> None:
         # Ranges that a random case leaves; edges have a test of their own.
         assert "interval" in str(error)  # noqa: PT017 - what is refused is discarded
         assume(False)  # noqa: FBT003 - Hypothesis's way to discard
-    session = open_session(file)
+    is_exact = operator != "MatMulInteger" or has_exact_products()
+    session = open_session(file) if is_exact else None
     for values, wanted in zip(samples, expected, strict=True):
         assert [*model.run(values)] == wanted
         check_ranges(model, values)

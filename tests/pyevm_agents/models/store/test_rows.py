@@ -34,11 +34,7 @@ MARGINS = st.builds(
     chosen=st.text(),
     other=st.text(),
 )
-CONFIDENCES = st.builds(
-    Confidence,
-    surprisal=st.integers(0, 2**40),
-    tool_scores=st.lists(st.integers(-(2**80), 2**80), max_size=5).map(tuple),
-)
+CONFIDENCES = st.builds(Confidence, surprisal=st.integers(0, 2**40))
 GENERATIONS = st.builds(
     Generation,
     text=st.text(st.characters(exclude_categories=())),
