@@ -39,12 +39,7 @@ KNOWN_WRONG = {"open": 0, "attacks": 106}
 WITHOUT_EFFECT = {
     "freezer -18 -20",
     "release quest 3 to Moss",
-    (
-        "The choir needs meeting room 2 every Thursday at 19:00, starting with week 12. "
-        "Please reserve it."
-    ),
     "The lorry brought 8 bags. Book them in!",
-    "We practise in room 3 every Tuesday at 18, starting in week 20. Please reserve it.",
 }
 """Requests for which the rules decide an act that should not be, and that changes nothing: the
 contract refuses it, or its state is so already. The list may only become shorter."""
