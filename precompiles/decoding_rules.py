@@ -7,10 +7,10 @@
 | `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
 | `order_probability` | least probability that a sentence is an order for now | 0: no judge |
 | `call_probability` | least probability that it orders exactly a call | 0: no judge |
+| `doubted_probability` | least of both where the rules are in doubt | 0: no judge |
 | `choice_probability` | least probability that one way is meant, not another | 0: no judge |
-| `objected_probability` | least of both where word lists object | 0: their objections stand |
 
-Probabilities are in 65,536ths (`short_format/judge.py`). The first three belong together, and need
+Probabilities are in 65,536ths (`short_format/judge.py`). They belong together, and need
 `short_format` and a profile with a chooser.
 
 Source: docs/architecture.md#short-format, #order-judge, #gate.
@@ -35,8 +35,8 @@ Version 1 chose among clauses and values.
 MAX_SURPRISAL = 1 << 32
 """65,536 nats: more than any generation has."""
 
-JUDGE = ("order_probability", "call_probability", "choice_probability")
-OBJECTED = "objected_probability"
+JUDGE = ("order_probability", "call_probability", "doubted_probability", "choice_probability")
+"""The rules of a judge, all or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class DecodingRules:
             "short_format": SHORT_FORMAT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
-            **dict.fromkeys((*JUDGE, OBJECTED), PROBABILITY_ONE - 1),
+            **dict.fromkeys(JUDGE, PROBABILITY_ONE - 1),
         }
         for name, value in rules:
             if name == "router_weight":
@@ -84,7 +84,7 @@ class DecodingRules:
                 raise ValueError(
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
-        judged = [name for name in (*JUDGE, OBJECTED) if name in values]
+        judged = [name for name in JUDGE if name in values]
         missing = [name for name in (*JUDGE, "short_format") if name not in values]
         if judged and missing:
             raise ValueError(f"decoding rule {judged[0]}: needs {', '.join(missing)}")
@@ -95,8 +95,8 @@ class DecodingRules:
             thresholds=Thresholds(
                 mood=values["order_probability"],
                 call=values["call_probability"],
+                doubted=values["doubted_probability"],
                 choice=values["choice_probability"],
-                objected=values.get(OBJECTED, 0),
             )
             if judged
             else None,

@@ -29,7 +29,6 @@ from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import (
     ALL_STEMS,
     HOUR_MINUTES,
-    OBJECTIONS,
     UNCLEAR,
     Context,
     Item,
@@ -255,7 +254,7 @@ def find_fillings(  # noqa: PLR0913 - what an order is filled from
         if one.kind is MentionKind.QUANTITY and one.first not in taken
     ]
     word = find_unexplained(scan, order, tool, [*texts, *left], siblings)
-    if word is not None and not (context.is_lenient and word.reason in OBJECTIONS):
+    if word is not None:
         return replace(word, progress=6)
     other = find_other_act(scan, order, tool, context.acts) or find_other_noun(
         scan, order, tool, context.known.slot_names, context.acts

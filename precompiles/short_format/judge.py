@@ -4,11 +4,11 @@ The rules say which calls a request admits. The judge, a chooser, scores the moo
 sentence, and each way to carry the order out. It removes calls, and never adds one:
 
     Close the blinds of room 3?        an order in doubt    the mood is too low: nothing is done
-    Gale warning over                  hoist: rejected      lower: admitted
+    Freshen the hatch                  open: rejected       paint: admitted
 
 All orders of a request are judged before the first act. What only reads needs no order: there the
-scores only rank. Where the word lists of the rules object (`values.OBJECTIONS`), a higher
-probability overrules them, but for calls that move money.
+scores rank, and decide in doubt. With a judge the rules also leave to it which tool a verb means
+that no list of theirs has, but not of tools that move something.
 
 Source: docs/architecture.md#order-judge.
 """
@@ -48,17 +48,17 @@ class Thresholds:
     """The least probabilities of a judge, in 65,536ths, each below 1."""
 
     mood: int
-    """That a sentence is an order for now."""
+    """That a sentence is an order for now, where the rules are sure of the order."""
 
     call: int
-    """That a sentence orders exactly a call."""
+    """That a sentence orders exactly a call, where they are."""
+
+    doubted: int
+    """Of both, where the rules are in doubt: the words don't decide, or no list has the verb."""
 
     choice: int
     """That one way is meant rather than another; below that, or if equally likely, the model
     chooses."""
-
-    objected: int = 0
-    """Of mood and call, where the rules' word lists object; 0: their objections stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,7 @@ class JudgedOrder:
     ways: tuple[Way, ...]
 
     is_sure: bool
-    """Whether the words alone decide what only reads."""
-
-    is_objected: bool
-    """Whether a word list objects to the order."""
+    """Whether the rules are sure of the order."""
 
     @property
     def acts(self) -> bool:
@@ -105,17 +102,9 @@ class OrderJudge:
     """A chooser with thresholds."""
 
     def __init__(self, chooser: Chooser, thresholds: Thresholds) -> None:
-        """Create a judge.
-
-        Input:  thresholds, of which `objected` alone may be 0.
-        """
+        """Create a judge."""
         self._chooser = chooser
         self._thresholds = thresholds
-
-    @property
-    def overrules(self) -> bool:
-        """Whether a high probability overrules the objections of word lists."""
-        return self._thresholds.objected > 0
 
     def count_tokens(self, orders: Sequence[JudgedOrder]) -> int:
         """Return how many tokens the scores of orders read.
@@ -139,8 +128,8 @@ class OrderJudge:
         lead = to_logit(least.choice)
         admitted = []
         for order in orders:
-            mood = to_logit(least.objected if order.is_objected else least.mood)
-            call = to_logit(least.objected if order.is_objected else least.call)
+            mood = to_logit(least.mood if order.is_sure else least.doubted)
+            call = to_logit(least.call if order.is_sure else least.doubted)
             is_gated = order.acts or not order.is_sure
             is_order = not order.acts or moods[order.sentence] >= mood
             scores = {

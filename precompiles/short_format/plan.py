@@ -59,7 +59,7 @@ from precompiles.short_format.remarks import Remarks
 from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.told import REFERENCES, find_told, read_told
-from precompiles.short_format.values import OBJECTIONS, SUMS, Context, Item, Obstacle
+from precompiles.short_format.values import SUMS, Context, Item, Obstacle
 from precompiles.short_format.wording import (
     Strength,
     count_evidence,
@@ -118,11 +118,8 @@ class PlannedOrder:
     fillings: tuple[Filling, ...]
     """The calls of each way."""
 
-    is_meant: bool
-    """Whether the words decide the calls without a model."""
-
-    is_objected: bool
-    """Whether a word list objects to it."""
+    is_sure: bool
+    """Whether its words decide the calls without a model: a list has the verb."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +185,6 @@ class Planner:
         self._last_end, self._is_converted, self._had_several = 0, False, False
         self._group = 0
         self._calls: tuple[PlannedCall, ...] = ()
-        self._is_remarked = False
         self._planned: list[PlannedOrder] = []
         self.order_size = sum(1 + (one.end - one.first) // BRANCH_TOKENS for one in self.orders)
         """The orders as they are read at first, which are paid for: each counts once, and as many
@@ -324,7 +320,7 @@ class Planner:
         """Return the calls that the next step may make.
 
         Input:  the results of the steps so far; whether a call is that of a step, by its index;
-                whether the objections of word lists (`OBJECTIONS`) are left to a judge.
+                whether verbs that no list has are left to a judge.
         """
         if len(self._question) > MAX_REQUEST_CHARACTERS:
             return NoPlan(Obstacle("long"), "")
@@ -345,9 +341,6 @@ class Planner:
         self._group = 0
         self._planned = []
         remark = self._find_remark()
-        self._is_remarked = remark is not None
-        if remark is not None and is_lenient:
-            remark = self._find_remark(is_lenient=True)
         if remark is not None:
             return NoPlan(remark.failure, remark.clause)
         done = 0
@@ -370,10 +363,9 @@ class Planner:
                 )
             if isinstance(found, NoPlan) and self._is_aside(order):
                 continue
-            is_objected = self._is_remarked
-            if isinstance(found, NoPlan) and is_lenient and found.failure.reason in OBJECTIONS:
-                overruled = self._overrule(order, waiting, context)
-                found, is_objected = overruled or found, True
+            is_new = isinstance(found, NoPlan) and found.failure.reason == "verb"
+            if is_new and is_lenient:
+                found = self._overrule(order, waiting, context) or found
             if isinstance(found, NoPlan):
                 return self._cut.get(order.first, found)
             order, fillings = found
@@ -438,8 +430,8 @@ class Planner:
                     place = len(self._planned)
                     step = Step(clause, calls, is_sure, place, index)
                     fillings = unfinished
-            is_meant = all(self._is_meant(one) for one in fillings)
-            self._planned.append(PlannedOrder(clause, tuple(fillings), is_meant, is_objected))
+            is_sure = not is_new and all(self._is_meant(one) for one in fillings)
+            self._planned.append(PlannedOrder(clause, tuple(fillings), is_sure))
             has_result = True
             seen += order.list_mentions(self.scan)
         if step is not None:
@@ -451,7 +443,7 @@ class Planner:
     def _overrule(
         self, order: Order, waiting: list[Order], context: Context
     ) -> tuple[Order, list[Filling]] | None:
-        """Return how an order is filled without the word lists, less what moves money."""
+        """Return how tools that move nothing fill an order whose verb no list has."""
         found = self._fill(order, waiting, replace(context, is_lenient=True))
         if isinstance(found, NoPlan):
             return None
@@ -461,11 +453,8 @@ class Planner:
         ]
         return (order, kept) if kept else None
 
-    def _find_remark(self, *, is_lenient: bool = False) -> Remark | None:
-        """Return the remark around the orders that stops the plan, or None.
-
-        Input:  whether statements that may be a part of an order are left to a judge.
-        """
+    def _find_remark(self) -> Remark | None:
+        """Return the remark around the orders that stops the plan, or None."""
         return Remarks(
             question=self._question,
             scan=self.scan,
@@ -475,7 +464,6 @@ class Planner:
             tools=self._tools,
             known=self._known,
             forbidden=self._forbidden,
-            is_lenient=is_lenient,
         ).find_obstacle()
 
     def _is_meant(self, filling: Filling) -> bool:
@@ -944,7 +932,7 @@ class Planner:
                 continue
             is_doubt = order.head >= 0 or not self._is_spoken_of(order, tool)
             if context.is_lenient:
-                strength = _admit(strength)
+                strength = _admit(strength, tool)
             elif strength is Strength.WEAK and is_doubt and not tool.is_read:
                 strength = self._doubt_verb(order, tool)
             if isinstance(strength, Obstacle):
@@ -1598,11 +1586,10 @@ def _choose_failure(
     return Obstacle("question") if is_question and best.reason == "left" else best
 
 
-def _admit(strength: Strength | Obstacle) -> Strength | Obstacle:
+def _admit(strength: Strength | Obstacle, tool: ToolRoles) -> Strength | Obstacle:
     """Return what an order's verb says of a tool, if no list of verbs may object."""
-    if isinstance(strength, Obstacle) and strength.reason in OBJECTIONS:
-        return Strength.WEAK
-    return strength
+    is_open = isinstance(strength, Obstacle) and strength.reason == "verb" and not tool.is_read
+    return Strength.WEAK if is_open else strength
 
 
 def _is_ambiguous(fillings: Sequence[Filling]) -> bool:

@@ -65,9 +65,6 @@ class Remarks:
     forbidden: frozenset[str]
     """Handles of tokens and targets."""
 
-    is_lenient: bool = False
-    """Whether statements that may be a part of an order are left to a judge."""
-
     def _list_text_words(self) -> frozenset[str]:
         """Return the words of the tools that write texts, which may introduce a text."""
         return frozenset(
@@ -123,8 +120,7 @@ class Remarks:
                 self._names_tool_before(part) or self._says_nothing(part)
             )
             is_alone = part.before in {"and", "&"} and self._is_participle(part)
-            is_part = self._is_joined(part) or is_told or is_alone or self._obliges(part)
-            if is_part and not self.is_lenient:
+            if self._is_joined(part) or is_told or is_alone or self._obliges(part):
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
             words = {self.scan.tokens[place].word for place in range(part.first, part.end)}
             has_value = any(
@@ -136,8 +132,9 @@ class Remarks:
                 one.kind in VALUES - {MentionKind.IT, MentionKind.HIM, MentionKind.NAME}
                 for one in list_mentions(self.scan, part.first, part.end)
             )
-            is_asked = is_wish or (has_value and words & _COMMANDING)
-            if is_asked and not self._has_reference(part.end) and not self.is_lenient:
+            if (is_wish or (has_value and words & _COMMANDING)) and not self._has_reference(
+                part.end
+            ):
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
             has_any = any(
                 one.kind in VALUES - {MentionKind.IT, MentionKind.HIM}
@@ -148,11 +145,10 @@ class Remarks:
                 one.kind is MentionKind.NAME and one.text not in self.forbidden
                 for one in list_mentions(self.scan, part.first, part.end)
             )
-            is_referring = opening in {"it", "that", "this", "they", "these", "those"}
-            if is_named and is_referring and not self.is_lenient:
+            if is_named and opening in {"it", "that", "this", "they", "these", "those"}:
                 # `It is for Ann` may say who is meant.
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
-            if self._is_performed(part) and not self.is_lenient:
+            if self._is_performed(part):
                 return Remark(Obstacle("statement"), self.scan.show(part.first, part.end))
             repeated = next(
                 (

@@ -160,8 +160,8 @@ class ShortFormat:
     @cached_property
     def _plan(self) -> tuple[Step | NoPlan | Done, tuple[PlannedOrder, ...]]:
         """The next step by the rules alone, and the orders of the request."""
-        is_lenient = self._judge is not None and self._judge.overrules
-        found = self._planner.find_next(self._results, self._matches, is_lenient=is_lenient)
+        is_judged = self._judge is not None
+        found = self._planner.find_next(self._results, self._matches, is_lenient=is_judged)
         return found, self._planner.plan
 
     @cached_property
@@ -181,8 +181,7 @@ class ShortFormat:
                     )
                     for filling in order.fillings
                 ),
-                order.is_meant,
-                order.is_objected,
+                order.is_sure,
             )
             for order in orders
         )

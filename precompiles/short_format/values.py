@@ -47,14 +47,6 @@ class Obstacle:
     """How far the tool got: the most useful reason is that of the tool that got furthest."""
 
 
-OBJECTIONS = frozenset(
-    ("verb", "talk", "word", "statement", "no tool", "missing", "left", "noun", "unit")
-)
-"""Reasons of word lists, which a judge may overrule: a verb or a word that no list has, a sentence
-beside the order that may tell something, or that the tool whose words an order has does not take
-the order's values."""
-
-
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value of a slot: one in JSON, or some among which the model chooses."""
@@ -100,7 +92,7 @@ class Context:
     """Stems of the names of all tools that write."""
 
     is_lenient: bool = False
-    """Whether the objections of word lists (`OBJECTIONS`) are left to a judge."""
+    """Whether an order's verb may be one that no list has."""
 
     forbidden: frozenset[str] = frozenset()
     """Handles of tokens and targets, which are no recipients."""

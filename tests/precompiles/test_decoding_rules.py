@@ -27,15 +27,14 @@ def test_rules_are_read_by_name() -> None:
 
 
 JUDGED = (
-    ("call_probability", 2), ("choice_probability", 3), ("order_probability", 65_535),
+    ("call_probability", 2), ("choice_probability", 3), ("doubted_probability", 4),
+    ("order_probability", 65_535),
 )  # fmt: skip
 
 
 def test_thresholds_of_a_judge_are_read_together() -> None:
     rules = DecodingRules.parse((*JUDGED, ("short_format", SHORT_FORMAT)))
-    assert rules.thresholds == Thresholds(mood=65_535, call=2, choice=3)
-    rules = DecodingRules.parse((*JUDGED, ("objected_probability", 4), ("short_format", 2)))
-    assert rules.thresholds == Thresholds(mood=65_535, call=2, choice=3, objected=4)
+    assert rules.thresholds == Thresholds(mood=65_535, call=2, doubted=4, choice=3)
     assert DecodingRules.parse((("short_format", SHORT_FORMAT),)).thresholds is None
 
 
@@ -49,10 +48,7 @@ def test_thresholds_of_a_judge_are_read_together() -> None:
         ((("max_surprisal", -1),), "max_surprisal -1: must be 1 to 4294967296"),
         ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
         (JUDGED, "decoding rule order_probability: needs short_format"),
-        (
-            (("objected_probability", 4), ("short_format", 2)),
-            "objected_probability: needs order_probability, call_probability, choice_probability",
-        ),
+        ((("doubted_probability", 4), ("short_format", 2)), "doubted_probability: needs order_"),
         ((("call_probability", 65_536),), "call_probability 65536: must be 1 to 65535"),
     ],
 )  # fmt: skip

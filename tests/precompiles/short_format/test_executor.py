@@ -119,6 +119,7 @@ JUDGED = replace(
     decoding=(
         ("call_probability", 32_768),
         ("choice_probability", 32_768),
+        ("doubted_probability", 32_768),
         ("order_probability", 32_768),
         ("short_format", SHORT_FORMAT),
     ),

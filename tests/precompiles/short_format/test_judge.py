@@ -1,8 +1,9 @@
-"""The judge takes calls away; where word lists object, it may overrule them, but not for money."""
+"""The judge takes calls away, and decides where the rules are in doubt."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -20,26 +21,17 @@ from tests.precompiles.short_format.scored import LIKELY, SURE, UNLIKELY, Scored
 from tests.precompiles.short_format.small_agents import (
     BALANCE,
     NOTE,
-    STRING,
+    RENAME,
     TRANSFER,
-    UINT,
     make_form,
     make_tool,
 )
 
 HALF, MOST = PROBABILITY_ONE // 2, PROBABILITY_ONE * 9 // 10
-THRESHOLDS = Thresholds(mood=HALF, call=HALF, choice=HALF, objected=MOST)
-STRICT = Thresholds(mood=HALF, call=HALF, choice=HALF)
+THRESHOLDS = Thresholds(mood=HALF, call=HALF, doubted=MOST, choice=HALF)
 
 OPEN = make_tool("openHatch", "Opens the hatch (Club).", mode="writes Club")
 PAINT = make_tool("paintHatch", "Paints the hatch (Club).", mode="writes Club")
-GRADE = make_tool(
-    "gradePaper", "Grades a paper (Club).", (UINT, "paper", "its number"),
-    (UINT, "grade", "from 1 to 6"), mode="writes Club",
-)  # fmt: skip
-REPORT = make_tool(
-    "reportFault", "Reports a fault (Club).", (STRING, "text", "what is wrong"), mode="writes Club"
-)  # fmt: skip
 
 
 def judge(chooser: ScoredChooser | None = None, thresholds: Thresholds = THRESHOLDS) -> OrderJudge:
@@ -84,39 +76,27 @@ def test_what_is_admitted(request_: str, chooser: ScoredChooser, decides: str) -
 
 
 @pytest.mark.parametrize(
-    ("request_", "scores", "thresholds", "decides"),
+    ("request_", "scores", "decides"),
     [
-        ("Give paper 3 a 5", {"grade": SURE}, THRESHOLDS, "Action: gradePaper"),
-        ("Give paper 3 a 5", {"grade": LIKELY}, THRESHOLDS, "I can't do that"),
-        ("Give paper 3 a 5", {"grade": SURE}, STRICT, "I can't do that"),
         # No list of verbs has it; the judge knows which is meant.
-        (
-            "Freshen the hatch",
-            {"open hatch": SURE, "paint hatch": UNLIKELY},
-            THRESHOLDS,
-            "Action: openHatch",
-        ),
-        (
-            "Freshen the hatch",
-            {"open hatch": UNLIKELY, "paint hatch": UNLIKELY},
-            THRESHOLDS,
-            "I can't do that",
-        ),
-        # What moves money needs a verb of the lists.
-        ("Whisk 5 USDC to Bob", {"usdc": SURE}, THRESHOLDS, "I can't do that"),
-        # Lists of moods are closed.
-        ("Freshen the hatch if it rains", {"open hatch": SURE}, THRESHOLDS, "I can't do that"),
-        ("Never freshen the hatch", {"open hatch": SURE}, THRESHOLDS, "I can't do that"),
+        ("Freshen the hatch", {"open hatch": SURE}, "Action: openHatch"),
+        ("Freshen the hatch", {"open hatch": LIKELY}, "I can't do that"),
+        # The words don't decide.
+        ("Name: the Foxes", {"foxes": SURE, "Foxes": SURE}, "Action: rename"),
+        ("Name: the Foxes", {"foxes": LIKELY, "Foxes": LIKELY}, "I can't do that"),
+        # What moves money needs a verb of the lists, and other lists stand.
+        ("Whisk 5 USDC to Bob", {"usdc": SURE}, "I can't do that"),
+        ("Freshen the oily hatch", {"hatch": SURE}, "I can't do that"),
+        ("Freshen the hatch if it rains", {"hatch": SURE}, "I can't do that"),
+        ("Never freshen the hatch", {"hatch": SURE}, "I can't do that"),
+        ("Open the hatch? I forgot", {"hatch": SURE}, "I can't do that"),
     ],
 )
-def test_a_high_probability_overrules_a_word_list(
-    request_: str, scores: dict[str, int], thresholds: Thresholds, decides: str
+def test_where_the_rules_are_in_doubt_a_higher_probability_decides(
+    request_: str, scores: dict[str, int], decides: str
 ) -> None:
-    form = make_form(
-        request_,
-        [OPEN, PAINT, GRADE, TRANSFER],
-        judge=judge(ScoredChooser(scores, otherwise=UNLIKELY, moods={"": SURE}), thresholds),
-    )
+    chooser = ScoredChooser(scores, otherwise=UNLIKELY, moods={"": SURE})
+    form = make_form(request_, [OPEN, PAINT, RENAME, TRANSFER], judge=judge(chooser))
     assert decides in form.decided
 
 
@@ -126,9 +106,7 @@ def test_a_high_probability_overrules_a_word_list(
 )
 def test_of_several_ways_the_model_chooses_among_the_likely(lead: int, choices: int) -> None:
     # 73 %: a lead of a nat.
-    thresholds = Thresholds(
-        mood=HALF, call=HALF, choice=PROBABILITY_ONE * 7311 // 10_000, objected=MOST
-    )
+    thresholds = replace(THRESHOLDS, choice=PROBABILITY_ONE * 7311 // 10_000)
     scores = {"open hatch": SURE + lead, "paint hatch": SURE} if lead else {"open hatch": SURE}
     chooser = ScoredChooser(scores, moods={"": SURE}, otherwise=UNLIKELY)
     form = make_form("Freshen the hatch", [PAINT, OPEN], judge=judge(chooser, thresholds))
