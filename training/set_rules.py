@@ -1,6 +1,7 @@
-"""Copy an adapter with other decoding rules, such as a gate's new threshold.
+"""Copy an adapter with other decoding rules, such as a gate's new threshold, or another chooser.
 
     python -m training.set_rules ADAPTER.gguf OUT.gguf --rule max_surprisal=20000
+    python -m training.set_rules ADAPTER.gguf OUT.gguf --chooser chooser.gguf
 
 Matrices and all other facts stay. A rule with 0 is left out. Needs gguf only.
 """
@@ -8,14 +9,15 @@ Matrices and all other facts stay. A rule with 0 is left out. Needs gguf only.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gguf
 
-from precompiles.decoding_rules import DecodingRules
-from pyevm_agents.models.gguf.adapter import DECODING
+from precompiles.decoding_rules import JUDGE, DecodingRules
+from pyevm_agents.models.gguf.adapter import CHOOSER, DECODING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,10 +29,12 @@ class RulesError(Exception):
     """The adapter can't be copied with these rules."""
 
 
-def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str, int]:
+def set_rules(
+    source: Path, target: Path, rules: Mapping[str, int], chooser: Path | None = None
+) -> dict[str, int]:
     """Write a copy of an adapter; return its decoding rules.
 
-    Input:  rules to change by name; 0 removes one.
+    Input:  rules to change by name; 0 removes one; the chooser's file, None for the same chooser.
 
     Raises:
         RulesError: the file is not GGUF, or `DecodingRules.parse` refuses the rules.
@@ -50,10 +54,16 @@ def set_rules(source: Path, target: Path, rules: Mapping[str, int]) -> dict[str,
         DecodingRules.parse(tuple(new.items()))
     except ValueError as error:
         raise RulesError(str(error)) from error
+    if chooser is not None:
+        fields.pop(CHOOSER, None)
+    elif DecodingRules.parse(tuple(new.items())).thresholds and CHOOSER not in fields:
+        raise RulesError(f"{JUDGE[0]}: {source} names no chooser; pass its file with --chooser")
     writer = gguf.GGUFWriter(None, str(fields.pop(ARCHITECTURE).contents()))
     for name, field in fields.items():
         inner = field.types[-1] if field.types[0] is gguf.GGUFValueType.ARRAY else None
         writer.add_key_value(name, field.contents(), field.types[0], sub_type=inner)
+    if chooser is not None:
+        writer.add_string(CHOOSER, hashlib.sha256(chooser.read_bytes()).hexdigest())
     for name, value in new.items():
         writer.add_uint64(f"{DECODING}{name}", value)
     for tensor in reader.tensors:
@@ -96,9 +106,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--rule", action="append", default=[], metavar="NAME=NUMBER", help="a rule; 0 removes it"
     )
+    parser.add_argument("--chooser", type=Path, metavar="FILE", help="the chooser that it names")
     options = parser.parse_args(arguments)
     try:
-        rules = set_rules(options.adapter, options.out, read_rules(options.rule))
+        rules = set_rules(options.adapter, options.out, read_rules(options.rule), options.chooser)
     except (RulesError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

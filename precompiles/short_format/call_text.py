@@ -104,6 +104,11 @@ def shorten_quotations(request: str) -> str:
     return " ".join(_QUOTED.sub(cut_quotation, request).split())
 
 
+def hide_quotations(request: str) -> str:
+    """Return a request with an ellipsis in each quotation: what it says is no part of an order."""
+    return _QUOTED.sub('"\u2026"', request)
+
+
 def _cut(text: str, count: int) -> str:
     """Return the first words of a text, without a full stop at the end."""
     words = text.split()

@@ -20,6 +20,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from precompiles.language_model import NAT
+from precompiles.short_format.call_text import hide_quotations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ class Way:
     """A way to carry an order out."""
 
     calls: tuple[str, ...]
-    """The text of each tool's calls (`call_text.py`)."""
+    """The text of each tool's calls (`call_text.py`), less agents: these judge their own order."""
 
     acts: bool
     """Whether one of them changes something."""
@@ -83,6 +84,11 @@ class JudgedOrder:
 
     is_sure: bool
     """Whether the rules are sure of the order."""
+
+    @property
+    def bare_sentence(self) -> str:
+        """The sentence without what its quotations say."""
+        return hide_quotations(self.sentence)
 
     @property
     def acts(self) -> bool:
@@ -131,9 +137,9 @@ class OrderJudge:
             mood = to_logit(least.mood if order.is_sure else least.doubted)
             call = to_logit(least.call if order.is_sure else least.doubted)
             is_gated = order.acts or not order.is_sure
-            is_order = not order.acts or moods[order.sentence] >= mood
+            is_order = not order.acts or moods[order.bare_sentence] >= mood
             scores = {
-                place: min((calls.get((order.sentence, one), 0) for one in way.calls), default=0)
+                place: min((calls.get((order.sentence, one), 0) for one in way.calls), default=call)
                 for place, way in enumerate(order.ways)
             }
             kept = {
@@ -153,7 +159,7 @@ class OrderJudge:
 
 
 def _list_sentences(orders: Sequence[JudgedOrder]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(order.sentence for order in orders if order.acts))
+    return tuple(dict.fromkeys(order.bare_sentence for order in orders if order.acts))
 
 
 def _list_pairs(orders: Sequence[JudgedOrder]) -> tuple[tuple[str, str], ...]:

@@ -49,6 +49,8 @@ def show_calls(
 ) -> tuple[str, ...]:
     """Return the text of each tool's calls; if some change something, of these alone.
 
+    None for agents, whose prompt is the order itself.
+
     Input:  the calls of one way to carry an order out; the tools with their roles; the handles; the
             native currency's symbol.
     """
@@ -58,6 +60,7 @@ def show_calls(
             tools[index], roles[index], [one for one in acting if one.tool == index], book, native
         )
         for index in dict.fromkeys(call.tool for call in acting)
+        if not roles[index].is_agent
     )
 
 

@@ -100,11 +100,16 @@ def _describe_origin(origin: ForkOrigin) -> str:
 def _require_decoding_rules(config: ChainConfig) -> None:
     for model in config.models:
         try:
-            DecodingRules.parse(model.decoding)
+            rules = DecodingRules.parse(model.decoding)
         except ValueError as error:
             raise ConfigError(
                 f"model {model.name}: {error}; or open the chain with the version that created it"
             ) from error
+        if rules.thresholds is not None and not model.chooser:
+            raise ConfigError(
+                f"model {model.name}: its decoding rules need a chooser, and it names none; write "
+                "the adapter anew with `python -m training.set_rules OLD NEW --chooser FILE`"
+            )
 
 
 def read_chain_config(rows: Rows) -> ChainConfig | None:

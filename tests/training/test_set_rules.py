@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import gguf
 import pytest
 
-from precompiles.decoding_rules import SHORT_FORMAT
+from precompiles.decoding_rules import JUDGE, SHORT_FORMAT
+from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import DEFAULT_ADAPTER, FREE_ADAPTER
 from training.set_rules import RulesError, main, read_rules, set_rules
 
@@ -29,6 +31,18 @@ def test_a_copy_differs_by_its_rules_alone(tmp_path: Path) -> None:
     assert {name for name in new if new[name] != facts.get(name)} == set(changed)
     assert new["decoding.max_surprisal"] == 7
     assert [path.name for path in tmp_path.iterdir()] == ["copy.gguf"]
+
+
+def test_a_judge_needs_a_chooser(tmp_path: Path) -> None:
+    copy, chooser = tmp_path / "copy.gguf", tmp_path / "chooser.gguf"
+    chooser.write_bytes(b"chooser")
+    rules = dict.fromkeys(JUDGE, 7)
+    with pytest.raises(RulesError, match="names no chooser"):
+        set_rules(FREE_ADAPTER, copy, rules | {"short_format": SHORT_FORMAT})
+    set_rules(FREE_ADAPTER, copy, rules | {"short_format": SHORT_FORMAT}, chooser)
+    adapter = read_adapter(copy)
+    assert adapter.chooser == hashlib.sha256(b"chooser").hexdigest()
+    assert dict(adapter.decoding)[JUDGE[0]] == 7
 
 
 def test_a_rule_is_removed(tmp_path: Path) -> None:
