@@ -288,6 +288,12 @@ ENTRIES = {
         command="pytest -q -n 0 -m hypothesis --hypothesis-profile thorough"
         " --hypothesis-seed {seed}",
     ),
+    "chooser-pairs": Entry(
+        shows="A chooser's scores are those of integers, alone, in any batch, by each kernel",
+        count=10_000,
+        seed=30,
+        command="benchmarks.chooser_pairs --count {count} --seed {seed} --json {json}",
+    ),
     "tasks": Entry(
         shows="The default model's accuracy on generated tasks",
         count=1_000,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -46,16 +46,15 @@ def make_linear(weights: NDArray[np.int64], scale: int = SCALE_END - 1, bias: in
     )
 
 
+def exact(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as Python's integers."""
+    return numbers.astype(np.int64).astype(object)
+
+
 def require_equal_linear(linear: Linear, rows: NDArray[np.int64], unit_bits: int = 16) -> None:
     found = apply_linear(linear, rows.astype(np.float64), unit_bits)
-    numbers = [
-        [[int(x) for x in row] for row in part]
-        for part in (linear.weights.T, [linear.scales], [linear.biases])
-    ]
-    assert [[int(number) for number in row] for row in found] == [
-        oracles.apply_linear(numbers[0], numbers[1][0], numbers[2][0], row, unit_bits)
-        for row in rows.tolist()
-    ]
+    numbers = map(exact, (linear.weights.T, linear.scales, linear.biases, rows))
+    assert found.tolist() == oracles.apply_linear(*numbers, unit_bits).tolist()
 
 
 @given(SEEDS, st.integers(1, 40), st.integers(0, 40), st.sampled_from([10, 16]))
@@ -112,10 +111,7 @@ def test_a_norm_is_that_of_integers(seed: int, width: int, bits: int) -> None:
     rows = np.rint(chance.uniform(-1, 1, (2, width)) ** 3 * 2.0**bits)
     gains, biases = chance.integers(1 - NUMBER_END, NUMBER_END, (2, width)).astype(np.float64)
     found = apply_norm(Norm(gains=gains, biases=biases), rows)
-    assert found.tolist() == [
-        oracles.apply_norm([int(x) for x in gains], [int(x) for x in biases], row)
-        for row in rows.astype(np.int64).tolist()
-    ]
+    assert found.tolist() == oracles.apply_norm(*map(exact, (gains, biases, rows))).tolist()
 
 
 @pytest.mark.parametrize("pattern", ["equal", "one", "halves"])
@@ -128,8 +124,8 @@ def test_a_norm_is_exact_where_all_numbers_are_extreme(pattern: str) -> None:
     most = NUMBER_END - 1
     norm = Norm(gains=np.full(MAX_WIDTH, most, float), biases=np.full(MAX_WIDTH, most, float))
     found = apply_norm(norm, row[None].astype(np.float64))
-    expected = oracles.apply_norm([most] * MAX_WIDTH, [most] * MAX_WIDTH, row.tolist())
-    assert found.tolist() == [expected]
+    expected = oracles.apply_norm(*map(exact, (norm.gains, norm.biases, row[None])))
+    assert found.tolist() == expected.tolist()
     assert np.abs(found).max() <= 2 * NUMBER_END
 
 
@@ -146,8 +142,8 @@ def test_attention_is_that_of_integers(tokens: int, heads: int, size: int, sprea
     chance = np.random.default_rng(tokens)
     projected = np.rint(chance.normal(0, spread, (tokens, 3 * heads * size)) * MAX_PROJECTION)
     projected = projected.clip(-MAX_PROJECTION, MAX_PROJECTION)
-    expected = oracles.attend([[int(x) for x in row] for row in projected], heads)
-    assert attend(projected, heads).tolist() == expected
+    expected = oracles.attend(exact(projected), heads)
+    assert attend(projected, heads).tolist() == expected.tolist()
 
 
 def test_attention_of_the_longest_text_is_exact_at_the_edge() -> None:

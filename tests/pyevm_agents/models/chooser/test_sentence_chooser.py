@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,18 +19,19 @@ from precompiles.language_model import NAT
 from pyevm_agents.models.chooser import sentence_chooser
 from pyevm_agents.models.chooser.chooser_file import open_chooser
 from pyevm_agents.models.chooser.sentence_chooser import split_batches
-from pyevm_agents.models.chooser.wordpiece import WordPiece
-from tests.pyevm_agents.models.chooser.oracles import FloatOracle, IntegerOracle
+from tests.pyevm_agents.models.chooser.oracles import FloatOracle, IntegerOracle, Reader
 from tests.tiny_chooser import write_tiny_chooser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import DTypeLike
+
     from precompiles.chooser import Chooser
     from pyevm_agents.models.chooser.sentence_chooser import SentenceChooser
 
-SENTENCES = ("pay alice 7", "Don't stop!", "the alice, the 7. pay", "中")
+SENTENCES = ("pay alice 7", "Don't stop!", "the alice, the 7. pay", "@")
 CALLS = ("pay: pays somebody", "stop")
 PAIRS = [(sentence, call) for sentence in SENTENCES for call in CALLS]
 
@@ -44,26 +46,13 @@ def chooser(path: Path) -> SentenceChooser:
     return open_chooser(path)
 
 
-class Reader:
-    """An oracle that takes texts."""
-
-    def __init__(self, oracle: IntegerOracle | FloatOracle) -> None:
-        self.oracle = oracle
-        self.words = WordPiece(oracle.file.pieces)
-        self.specials = [oracle.file.pieces.index(piece) for piece in ("[CLS]", "[SEP]")]
-
-    def score_mood(self, sentence: str) -> float:
-        return self.oracle.score_mood(self.words.tokenize(sentence), self.specials)
-
-    def score_call(self, sentence: str, call: str) -> float:
-        texts = self.words.tokenize(sentence), self.words.tokenize(call)
-        return self.oracle.score_call(*texts, self.specials)
-
-
+@pytest.mark.parametrize("dtype", [object, np.int64])
 @pytest.mark.parametrize(("seed", "strength"), [(1, 1), (2, 1), (3, 25)])
-def test_scores_are_those_of_integers(tmp_path: Path, seed: int, strength: int) -> None:
+def test_scores_are_those_of_integers(
+    tmp_path: Path, seed: int, strength: int, dtype: DTypeLike
+) -> None:
     path = write_tiny_chooser(tmp_path / "chooser.gguf", seed, strength)
-    chooser, integers = open_chooser(path), Reader(IntegerOracle(path))
+    chooser, integers = open_chooser(path), Reader(IntegerOracle(path, dtype))
     moods, calls = chooser.score_moods(SENTENCES), chooser.score_calls(PAIRS)
     assert moods == tuple(integers.score_mood(sentence) for sentence in SENTENCES)
     assert calls == tuple(integers.score_call(*pair) for pair in PAIRS)

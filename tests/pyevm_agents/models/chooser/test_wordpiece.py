@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,46 +15,12 @@ from pyevm_agents.models.chooser.wordpiece import (
     is_reachable,
     split_words,
 )
+from tests.pyevm_agents.models.chooser.oracles import tokenize_as_bert
 from tests.tiny_chooser import PIECES, UNREACHABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VOCABULARY = WordPiece(PIECES)
 ASCII = st.text(st.characters(max_codepoint=127), max_size=60)
 PROSE = st.lists(st.sampled_from(["Paying", "don't", "Alice", "[SEP]", "7.", "x-ray", "\t", "\0"]))
-
-
-def tokenize_as_bert(text: str, pieces: Sequence[str]) -> list[str]:
-    """Return the pieces of BERT's uncased tokenizer. Source: google-research/bert, tokenization.py.
-
-    For ASCII: whole Unicode needs the database that the product does without.
-    """
-    words = [""]
-    for character in text:
-        if character in " \t\n\r":
-            words.append("")
-        elif unicodedata.category(character).startswith("C"):
-            continue
-        elif not character.isalnum():
-            words += [character, ""]
-        else:
-            words[-1] += character.lower()
-    found = []
-    for word in filter(None, words):
-        start, parts = 0, []
-        while start < len(word) <= 100:
-            ends = [
-                end
-                for end in range(start + 1, len(word) + 1)
-                if ("##" if start else "") + word[start:end] in pieces
-            ]
-            if not ends:
-                break
-            parts.append(("##" if start else "") + word[start : ends[-1]])
-            start = ends[-1]
-        found += parts if start == len(word) else ["[UNK]"]
-    return found
 
 
 def tokenize(text: str) -> list[str]:
