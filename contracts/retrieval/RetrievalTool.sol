@@ -45,6 +45,7 @@ contract RetrievalTool is IERCAgentTool {
 
     string private parameterDescription;
 
+    /// @param _description ends with a marker behind it: the tool reads, whatever its words are
     /// @param _parameterDescription of the only parameter, `query`
     /// @param _count 1 to 8
     /// @param _passageBytes 1 to 4096
@@ -60,7 +61,7 @@ contract RetrievalTool is IERCAgentTool {
         if (_passageBytes == 0 || _passageBytes > MAX_BYTES) revert WrongSize(_passageBytes);
         (base, count, passageBytes) = (_base, _count, _passageBytes);
         name = _name;
-        description = _description;
+        description = string.concat(_description, " [call:reads]");
         parameterDescription = _parameterDescription;
     }
 

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format import english
-from precompiles.short_format.mentions import VALUES, MentionKind, UnitKind
+from precompiles.short_format.mentions import BLOCKS, VALUES, MentionKind, UnitKind
 from precompiles.short_format.parallel import SETTERS, find_misfit, is_misdirected
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import NUMBERS, ParameterSlot, ValueRole, split_words
+from precompiles.short_format.searching import is_of_text, write_query
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.values import (
     ALL_STEMS,
@@ -302,27 +303,32 @@ def _bind(  # noqa: PLR0913, PLR0917 - what an order is filled from
     context: Context,
     strength: Strength,
 ) -> list[tuple[PlannedCall, ...]] | Obstacle:
-    has_quotation = any(item.mention.kind is MentionKind.QUOTATION for item in items)
     if tool.is_agent:
         return _fill_agent(scan, order, tool, items, context)
-    if tool.is_search and not has_quotation:
-        return _fill_query(scan, order, tool)
+    if tool.is_search:
+        return _fill_query(scan, order, tool, context)
     return _Binder(scan, order, tool, items, context, strength).bind()
 
 
-_ABOUT = frozenset("up for about on in into at out down through me us over".split())  # noqa: SIM905
+def fill_search(
+    scan: Scan, order: Order, search: ToolRoles, context: Context
+) -> Filling | Obstacle:
+    """Fill an agent's one search with what an order asks for, or return why nothing is searched."""
+    for mention in order.list_mentions(scan):
+        is_opened = any(part.first <= mention.first < part.opener_end for part in order.parts)
+        if mention.kind in BLOCKS and not is_opened and not is_of_text(scan, order, mention):
+            return Obstacle(mention.kind.name.lower(), mention.text, progress=3)
+        if mention.kind is MentionKind.DATA:
+            return Obstacle("address", mention.text, progress=4)
+    found = _fill_query(scan, order, search, context)
+    return found if isinstance(found, Obstacle) else Filling(found[0], Strength.STRONG)
 
 
 def _fill_query(
-    scan: Scan, order: Order, tool: ToolRoles
+    scan: Scan, order: Order, tool: ToolRoles, context: Context
 ) -> list[tuple[PlannedCall, ...]] | Obstacle:
-    """Fill a search's text: with a question, or with the words after the verb."""
-    first = max(order.first, order.parts[0].opener_end)
-    if not order.is_question and order.head >= 0:
-        first = order.head + 1
-        while first < order.end and scan.tokens[first].word in _ABOUT:
-            first += 1
-    return _fill_text(tool, scan.show(first, order.end).strip())
+    """Fill a search's text, and the limits with their defaults."""
+    return _fill_text(tool, write_query(scan, order, tool, context.before))
 
 
 def _fill_agent(
@@ -363,9 +369,12 @@ def _fill_agent(
 
 
 def _fill_text(tool: ToolRoles, text: str) -> list[tuple[PlannedCall, ...]] | Obstacle:
+    """Fill the one text of a tool; other parameters have their defaults."""
     if not is_free(text):
-        return Obstacle("missing", tool.slots[0].name, progress=5)
-    return [(PlannedCall(tool.index, ((Value((to_json(text),)),),)),)]
+        name = next(slot.name for slot in tool.slots if not slot.default)
+        return Obstacle("missing", name, progress=5)
+    values = tuple((Value((slot.default or to_json(text),)),) for slot in tool.slots)
+    return [(PlannedCall(tool.index, values),)]
 
 
 # -- binding -- #

@@ -255,6 +255,8 @@ def read_parts(scan: Scan, known: KnownWords) -> tuple[Part, ...]:
             part = replace(part, mood=Mood.STATEMENT, head=-1)
         if found and found[-1].mood is Mood.QUESTION and _is_asked_again(scan, part):
             part = replace(part, mood=Mood.EMPTY, head=-1)
+        if _is_listed_thing(scan, found, part):
+            part = replace(part, mood=Mood.NOMINAL, head=-1)
         if (
             part.before == "so"
             and part.mood is Mood.ORDER
@@ -515,6 +517,9 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
         and said[2] in {"have", "get"}
     ):
         return Part(first, end, Mood.ORDER, at + 2, is_start=is_start, opener_end=at + 2)
+    asked = -1 if has_opener else _find_asked_clause(scan, at, end)
+    if asked >= 0:
+        return Part(first, end, Mood.QUESTION, asked, is_start=is_start, opener_end=asked)
     if (
         not has_opener
         and tokens[at].kind is TokenShape.WORD
@@ -687,6 +692,36 @@ def _read_part(  # noqa: PLR0913 - a part and what is around it
     if not has_opener and _is_topic(scan, known, at, end):
         return Part(first, end, Mood.NOMINAL, is_start=is_start, opener_end=at)
     return Part(first, end, Mood.ORDER, at, is_start=is_start, opener_end=at)
+
+
+def _find_asked_clause(scan: Scan, at: int, end: int) -> int:
+    """Return the token of the question in `When was it built?` or `I wonder when it was`; or -1.
+
+    `When` before an auxiliary is no condition, if nothing but the question follows.
+    """
+    words = [token.word for token in scan.tokens[at : min(at + 4, end)]]
+    if words[0] == "when" and words[1:2] != [] and words[1] in english.QUESTION_OPENERS:
+        ends = (one.text for one in scan.tokens[end:] if one.text in _SENTENCE_ENDS)
+        return at if end == len(scan.tokens) or next(ends, "") == "?" else -1
+    if words[0].partition("'")[0] not in {"i", "we"}:
+        return -1
+    verbs = (place for place, word in enumerate(words) if word in {"wonder", "wondering"})
+    clause = at + next(verbs, len(words)) + 1
+    is_asked = clause < min(at + 4, end) and scan.tokens[clause].word in (
+        english.QUESTION_WORDS | {"whether", "if"}
+    )
+    return clause if is_asked else -1
+
+
+def _is_listed_thing(scan: Scan, found: Sequence[Part], part: Part) -> bool:
+    """Return whether a part goes on with a question's list: `What do kayaks and canoes cost?`."""
+    before = next((one for one in reversed(found) if one.mood is not Mood.NOMINAL), None)
+    if part.mood is not Mood.QUESTION or part.is_start or before is None:
+        return False
+    is_listed = before.mood is Mood.QUESTION and part.before in {",", "and", "&"}
+    return is_listed and scan.tokens[part.head].word not in (
+        english.QUESTION_WORDS | english.QUESTION_OPENERS | english.PREPOSITIONS
+    )
 
 
 def _is_contracted(word: str, following: str) -> bool:

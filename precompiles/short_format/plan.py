@@ -18,6 +18,7 @@ from precompiles.address_handles import ACCOUNT_HANDLE
 from precompiles.short_format.binding import (
     Filling,
     PlannedCall,
+    fill_search,
     find_fillings,
     list_items,
 )
@@ -31,7 +32,6 @@ from precompiles.short_format.english import (
     PERFORM,
     POSSESSIVES,
     PREPOSITIONS,
-    VERBS,
 )
 from precompiles.short_format.mentions import (
     BLOCKS,
@@ -57,12 +57,14 @@ from precompiles.short_format.phrases import stem
 from precompiles.short_format.quoting import NEXT, quote_first, quote_labelled, quote_tails
 from precompiles.short_format.remarks import Remarks
 from precompiles.short_format.roles import ValueRole
+from precompiles.short_format.searching import find_search, is_searched
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.told import REFERENCES, find_told, read_told
 from precompiles.short_format.values import SUMS, Context, Item, Obstacle
 from precompiles.short_format.wording import (
     Strength,
     count_evidence,
+    explains,
     find_agent,
     find_block,
     measure_strength,
@@ -147,6 +149,7 @@ class Planner:
                 the tools call.
         """
         self._tools = tuple(tools)
+        self._search = find_search(self._tools)
         self._known = known
         quoted = _QUOTED_QUESTION.match(question)
         self._is_quoted = quoted is not None
@@ -926,8 +929,11 @@ class Planner:
         turn = self._turns_back(order)
         if turn:
             return Obstacle("word", turn, progress=8)
+        searched = self._fill_search(order, context)
         for tool in self._tools:
             strength = measure_strength(self.scan, order, tool)
+            if tool is self._search and not isinstance(strength, Obstacle):
+                strength = Obstacle("no tool") if searched else self._doubt_verb(order, tool)
             if (is_more and tool.is_read) or (only and tool.index not in only):
                 continue
             is_doubt = order.head >= 0 or not self._is_spoken_of(order, tool)
@@ -939,9 +945,10 @@ class Planner:
                 best = strength if strength.progress > best.progress else best
             else:
                 found.setdefault(strength, []).append(tool)
+        if searched is not None and not self._names_other(order, found):
+            return searched
         if not found:
-            searched = self._fill_search(order, context)
-            return best if searched is None else searched
+            return best
         strongest = max(found)
         after = self.scan.tokens[order.end].text if order.end < len(self.scan.tokens) else ""
         kinds = {mention.kind for mention in order.list_mentions(self.scan)}
@@ -991,10 +998,9 @@ class Planner:
             return unitless
         if not fillings and strongest is Strength.STRONG:
             fillings = self._fill_reading(order, found, context)
+        if not fillings and searched is not None:
+            return searched
         if not fillings:
-            searched = self._fill_search(order, context)
-            if searched is not None:
-                return searched
             if strongest is Strength.WEAK and order.head >= 0 and best.progress > _KNOWN_PROGRESS:
                 # No tool has the verb: what a tool lacks is no reason.
                 best = Obstacle("verb", self.scan.tokens[order.head].text)
@@ -1351,15 +1357,24 @@ class Planner:
         is_single = bool(said & _SINGLE) and not said & {"both", "each", "them"}
         return None if is_single and any(len(one.calls) > 1 for one in found) else found
 
-    def _fill_search(self, order: Order, context: Context) -> list[Filling] | None:
-        """Return the search for a question that no other tool answers."""
-        tools = [tool for tool in self._tools if tool.is_search]
-        head = self.scan.tokens[order.head].word if order.head >= 0 else ""
-        is_asked = order.is_question and head not in _MODALS
-        if len(tools) != 1 or not (is_asked or head in _SHOWING or stem(head) in _SEARCHES):
+    def _fill_search(self, order: Order, context: Context) -> list[Filling] | Obstacle | None:
+        """Return how an order is put to the one search; None if it asks for nothing to be found."""
+        search = self._search
+        if search is None or not is_searched(self.scan, order, search, self._tools):
             return None
-        found = find_fillings(self.scan, order, tools[0], context, Strength.STRONG)
-        return None if isinstance(found, Obstacle) else list(found)
+        found = fill_search(self.scan, order, search, context)
+        return found if isinstance(found, Obstacle) else [found]
+
+    def _names_other(self, order: Order, found: Mapping[Strength, Sequence[ToolRoles]]) -> bool:
+        """Return whether an order names a tool that comes before a search.
+
+        A tool that writes has its verb. One that reads explains the question's words, or a value.
+        """
+        return any(
+            not tool.is_read or strength is Strength.STRONG or explains(self.scan, order, tool)
+            for strength, tools in found.items()
+            for tool in tools
+        )
 
     def _fill_by_quantity(
         self, order: Order, tools: Sequence[ToolRoles], strength: Strength, context: Context
@@ -1529,9 +1544,6 @@ _PRONOUNS = frozenset((MentionKind.IT, MentionKind.HIM, MentionKind.PLACE))
 _KNOWN_PROGRESS = 4
 """Progress of a failure that is one for every tool: a block, an unknown person."""
 
-_MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
-_SHOWING = frozenset("tell show find look check read".split())  # noqa: SIM905
-_SEARCHES = frozenset(stem(verb.split()[0]) for verb in VERBS["search"])
 _AMOUNT_NAMES = frozenset(
     map(
         stem,

@@ -146,6 +146,10 @@ class ParameterSlot:
     named: tuple[tuple[str, int], ...] = ()
     """Stems of words that its description gives for integers: `0 = against, 1 = for`."""
 
+    default: str = ""
+    """The value of a search's limit where the request has none, in JSON: that which the description
+    calls the default, else the end of a stated range. Empty without one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParameter:
@@ -206,15 +210,19 @@ class ToolRoles:
 
     @property
     def is_search(self) -> bool:
-        """Whether the tool reads, and takes a question or a query alone."""
-        slots = self.slots
-        is_text = (
-            self.is_read
-            and len(slots) == 1
-            and slots[0].role is ValueRole.TEXT
-            and not slots[0].options
-        )
-        return is_text and not (slots[0].labels | self.name_words).isdisjoint(_SEARCHING)
+        """Whether the tool reads, and takes a question or a query; it may have limits besides."""
+        slots = [slot for slot in self.slots if not slot.default]
+        if not self.is_read or self.is_agent or len(slots) != 1:
+            return False
+        (slot,) = slots
+        is_text = slot.role is ValueRole.TEXT and not slot.options and not slot.is_list
+        return is_text and slot.abi_type is None and self._is_query(slot)
+
+    def _is_query(self, slot: ParameterSlot) -> bool:
+        """Return whether a text is what a search looks for."""
+        if not slot.names.isdisjoint(_QUERIES) or not slot.labels.isdisjoint(_QUESTIONS):
+            return True
+        return slot.labels <= _UNSAID and not self.name_words.isdisjoint(_SEARCHING)
 
     @property
     def moves(self) -> bool:
@@ -223,24 +231,21 @@ class ToolRoles:
         return not self.is_read and any(slot.role in strict for slot in self.slots)
 
 
-_SEARCHING = frozenset(
-    map(
-        stem,
-        (
-            "query",
-            "question",
-            "search",
-            "find",
-            "lookup",
-            "term",
-            "terms",
-            "keyword",
-            "keywords",
-            "topic",
-        ),
-    )
+_QUERIES = frozenset(
+    map(stem, "query question search searched term terms keyword keywords topic".split())  # noqa: SIM905
 )
-"""Words of a search's name or parameter."""
+"""Words of the name of a search's text."""
+
+_QUESTIONS = frozenset(map(stem, ("query", "question", "keyword", "keywords", "topic")))
+"""Words of its description."""
+
+_SEARCHING = frozenset(map(stem, "search find lookup look retrieve query ask consult".split()))  # noqa: SIM905
+"""Words of a search's name, or the first one of its description."""
+
+_UNSAID = frozenset(
+    map(stem, "word words term terms phrase find look search input plain english".split())  # noqa: SIM905
+)
+"""Words of a description that says no more than that it is a text."""
 
 MARKER = re.compile(r" ?\[call:(?P<mode>reads|writes)(?P<targets>(?: 0x[0-9a-fA-F]{40})*)\]\Z")
 """What an `AbiTool` says at the end of its description: whether it writes, and what it calls."""
@@ -601,7 +606,29 @@ def _read_slot(  # noqa: PLR0913 - a parameter and its leaf
         else _find_truths(description)
         if role is ValueRole.TRUTH
         else (),
+        default=_find_default(description, parameter, limits) if role is ValueRole.COUNT else "",
     )
+
+
+_DEFAULT = re.compile(
+    r"(?<![a-z])(?:defaults?(?: to| is|:| =)? (?P<number>\d{1,6})(?![\w.])|"
+    r"(?P<before>\d{1,6}) (?:by default|is the default)(?![a-z]))",
+    _FLAGS,
+)
+
+
+def _find_default(
+    description: str, parameter: ParamDescription, limits: range | tuple[str, ...] | None
+) -> str:
+    """Return the number that a count has where nothing is said: `1 to 8, default 3`."""
+    if parameter.param_type >= ParamType.STRING_ARRAY:
+        return ""
+    found = _DEFAULT.search(description)
+    if found is not None:
+        number = int(found["number"] or found["before"])
+        return str(number) if not isinstance(limits, range) or number in limits else ""
+    stated = parameter.values
+    return str(stated[-1]) if isinstance(stated, range) and _can_be_chosen(parameter) else ""
 
 
 _NAMED = re.compile(

@@ -52,7 +52,7 @@ class Strength(IntEnum):
 
 _OTHERS = frozenset((MentionKind.NAME, MentionKind.HIM, MentionKind.STRANGER))
 _TALK = english.TALK
-_MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
+MODALS = frozenset("can could may might shall should will would must".split())  # noqa: SIM905
 
 
 def _word_places(scan: Scan, order: Order) -> Iterator[int]:
@@ -139,6 +139,12 @@ def find_meanings(scan: Scan, order: Order) -> tuple[str, frozenset[str]]:
     return verb, _VERB_MEANINGS.get((verb,), frozenset())
 
 
+def has_verb(tool: ToolRoles, word: str) -> bool:
+    """Return whether a word is the verb of a tool, or means the same."""
+    verb = stem(word)
+    return verb in tool.heads or bool(_VERB_MEANINGS.get((verb,), frozenset()) & tool.verbs)
+
+
 def _find_phrase(scan: Scan, order: Order) -> range:
     """Return the tokens of a verb of several words without the first: `take it off sale`."""
     part = order.head_part
@@ -201,7 +207,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Strength.STRONG
     if mood is Mood.QUESTION and _is_advice(scan, head, order.end):
         return Obstacle("question", progress=2)
-    if mood is Mood.QUESTION and tool.is_search and scan.tokens[head].word in _MODALS:
+    if mood is Mood.QUESTION and tool.is_search and scan.tokens[head].word in MODALS:
         return Obstacle("question", progress=2)
     if mood is Mood.QUESTION:
         return Strength.FAIR if tool.is_read else Obstacle("question", progress=2)
@@ -649,6 +655,25 @@ def count_strange(scan: Scan, order: Order, tool: ToolRoles) -> int:
         names = {stem(word), *(stem(one) for one in english.READ_NOUNS.get(stem(word), ()))}
         found += not is_plain and not any(is_word_of(one, tool.words) for one in names)
     return found
+
+
+def explains(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether a tool that reads explains a question, beside a search that might answer it.
+
+    It has all the question's words; or one of its own is said, and one other at most, or a value.
+    """
+    strange = count_strange(scan, order, tool)
+    said = {
+        stem(scan.tokens[place].word)
+        for place in _word_places(scan, order)
+        if scan.tokens[place].word not in _FUNCTION and place != order.head
+    }
+    names = {one.text for one in order.list_mentions(scan) if one.kind is MentionKind.NAME}
+    if names & tool.handles or any(is_word_of(word, tool.words) for word in said):
+        return strange <= 1 or bool(tool.slots)
+    # `How much do I have?`, but not `Can I have my deposit back?`
+    is_open = scan.tokens[order.head].word in english.QUESTION_WORDS
+    return is_open and strange == 0 and count_evidence(scan, order, tool) > 0
 
 
 _ASKED_WORDS = frozenset("much many currently still left exactly moment know right".split())  # noqa: SIM905

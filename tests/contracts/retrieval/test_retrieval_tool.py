@@ -45,7 +45,7 @@ def run(tool: Contract, query: str) -> str:
 
 def test_results_are_quoted_passages_with_their_ids(evm: Evm) -> None:
     base, tool = make_tool(evm)
-    assert [tool(name) for name in ("name", "description")] == list(NAMES[:2])
+    assert [tool("name"), tool("description")] == [NAMES[0], f"{NAMES[1]} [call:reads]"]
     assert tool("inputDescription") == (((0, "query", NAMES[2]),),)
     first, second = "A loan needs 'collateral' of 150 percent.", TEXTS[1]
     assert run(tool, "Collateral for a loan") == f'[1] "{first}" [2] "{second}"'
