@@ -53,8 +53,9 @@ def exact(numbers: NDArray[Any]) -> NDArray[Any]:
 
 def require_equal_linear(linear: Linear, rows: NDArray[np.int64], unit_bits: int = 16) -> None:
     found = apply_linear(linear, rows.astype(np.float64), unit_bits)
-    numbers = map(exact, (linear.weights.T, linear.scales, linear.biases, rows))
-    assert found.tolist() == oracles.apply_linear(*numbers, unit_bits).tolist()
+    weights, scales, biases = exact(linear.weights.T), exact(linear.scales), exact(linear.biases)
+    wanted = oracles.apply_linear(weights, scales, biases, exact(rows), unit_bits)
+    assert found.tolist() == wanted.tolist()
 
 
 @given(SEEDS, st.integers(1, 40), st.integers(0, 40), st.sampled_from([10, 16]))
