@@ -97,7 +97,8 @@ def models(url: str, *, as_json: bool) -> None:
                     "token gas",
                     (
                         f"{item['coldPromptTokenGas']:,} cold, {item['warmPromptTokenGas']:,} "
-                        f"warm, {item['outputTokenGas']:,} output"
+                        f"warm, {item['outputTokenGas']:,} output, "
+                        f"{item['chooserTokenGas']:,} chooser"
                     ),
                 ),
             ]

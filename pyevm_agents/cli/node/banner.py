@@ -118,7 +118,8 @@ def _print_agents(agents: Sequence[Address], config: ChainConfig) -> None:
         out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
         out.print(
             f"  gas       token: {profile.cold_prompt_token_gas:,} cold, "
-            f"{profile.warm_prompt_token_gas:,} warm, {profile.output_token_gas:,} output"
+            f"{profile.warm_prompt_token_gas:,} warm, {profile.output_token_gas:,} output, "
+            f"{profile.chooser_token_gas:,} chooser"
         )
     own = config.schedule
     out.print(

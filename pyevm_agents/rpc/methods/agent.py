@@ -70,6 +70,7 @@ def models(rpc: RequestContext) -> list[Json]:
             "coldPromptTokenGas": profile.cold_prompt_token_gas,
             "warmPromptTokenGas": profile.warm_prompt_token_gas,
             "outputTokenGas": profile.output_token_gas,
+            "chooserTokenGas": profile.chooser_token_gas,
             "isScripted": _is_scripted(rpc, profile.name),
         }
         for profile in rpc.node.chain.config.models
