@@ -1,9 +1,8 @@
 """The executor precompile: `runNextIteration` of both versions at 0x19, and `supportsInterface`.
 
 The order of the steps is consensus: kind of call, size, gas for the calldata, decoding, model,
-history, metadata of the tools, gas for prompt and grammar, gas for the plan and the judge, prompt,
-and, unless the rules decide the step, context check, gas for the prompt's tokens, generation
-bounded by the gas left, gas for the output; result.
+history, metadata of the tools, gas for the grammar, the plan and the judge, prompt, context check,
+gas for the prompt's tokens, generation bounded by the gas left, gas for the output, result.
 
 Source: ERC, `IERCAgentExecutor` and "Agent executor precompile";
 docs/architecture.md#gas-before-work, #warm-prompt-tokens, #constrained-output, #text-is-data,
@@ -234,6 +233,7 @@ class Executor:
         self._charge_plan(computation, profile, form)
         segments = build_prompt(request, steps, form.shown_tools, book, profile)
         prompt_tokens = model.tokenize(segments)
+        _check_context(profile, len(prompt_tokens))
 
         # OPERATION
         scoring = form.scoring
@@ -307,7 +307,6 @@ class Executor:
             self._observer.on_prompt(computation, prompt)
             self._observer.on_generation(computation, request, decided)
             return prompt, decided
-        _check_context(profile, len(request.prompt_tokens))
         prompt = _charge_prompt(computation, profile, request.prompt_tokens)
         self._observer.on_prompt(computation, prompt)
         return prompt, self._generate(computation, profile, model, request, known=decided)
