@@ -162,6 +162,8 @@ class Executor:
     ) -> None:
         """Register each model under the name, the aliases and the `0x` SHA-256 digest.
 
+        A digest that several profiles have is the first one's.
+
         Input:
             models: the chain's models with profiles.
             choosers: those that the profiles name.
@@ -180,10 +182,12 @@ class Executor:
             for profile, _ in models
         }
         for profile, model in models:
-            for name in (profile.name, *profile.aliases, "0x" + profile.digest.hex()):
+            for name in (profile.name, *profile.aliases):
                 if name in self._models:
                     raise ValueError(f"two models are called {name!r}; give each its own name")
                 self._models[name] = (profile, model)
+            # One model under two names has other rules under the second.
+            self._models.setdefault("0x" + profile.digest.hex(), (profile, model))
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -23,6 +23,17 @@ ALIASES = ("llama_model_3", "default")
 DEFAULT_MODEL_NAME = "smollm2-135m-react"
 """The default model with its adapter; the name is in the adapter file."""
 
+STRICT_MODEL_NAME = "smollm2-135m-strict"
+"""The default model and its adapter with higher thresholds: `STRICT_RULES`."""
+
+STRICT_RULES = (
+    ("call_probability", 17_695),
+    ("choice_probability", 58_982),
+    ("doubted_probability", 58_982),
+    ("order_probability", 17_695),
+)
+"""Probabilities of 27 % where the rules are sure, and of 90 %. Source: MODEL_CARD.md."""
+
 FREE_MODEL_NAME = "smollm2-135m-free"
 """The default model with the adapter of the free format, `gguf.files.FREE_ADAPTER`."""
 

@@ -24,6 +24,8 @@ from pyevm_agents.model_registry.profiles import (
     BASE_MODEL_NAME,
     DEFAULT_MODEL_NAME,
     FREE_MODEL_NAME,
+    STRICT_MODEL_NAME,
+    STRICT_RULES,
     build_model_profile,
 )
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
@@ -170,11 +172,12 @@ def build_profiles(
 
 BUILT_IN = {
     DEFAULT_MODEL_NAME: ModelChoice(),
+    STRICT_MODEL_NAME: ModelChoice(name=STRICT_MODEL_NAME, rules=STRICT_RULES),
     FREE_MODEL_NAME: ModelChoice(adapter=FREE_ADAPTER, name=FREE_MODEL_NAME),
     BASE_MODEL_NAME: ModelChoice(adapter=NO_ADAPTER),
 }
-"""The installed models: the default one, with its adapter, with that of the free format, and
-without one."""
+"""The installed models: the default one, with its adapter, the same with a stricter judge, with the
+adapter of the free format, and without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI
 from pyevm_agents.devnet.local_account import LocalAccount
-from pyevm_agents.model_registry.profiles import add_models
+from pyevm_agents.model_registry.profiles import STRICT_MODEL_NAME, add_models
 from pyevm_agents.model_registry.registry import BUILT_IN, build_profiles
 from pyevm_agents.recordings import Replay, record_chain, write_fixture
 from pyevm_agents.scenarios.council.world import K1, PASSAGES, STOP_WORDS, TOOLS, B, DemoTerms
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-MODELS = tuple(BUILT_IN)
+MODELS = tuple(name for name in BUILT_IN if name != STRICT_MODEL_NAME)
 """The default model with its adapter, with that of the free format, and without one."""
 
 JUDGING_MODEL = MODELS[1]

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from precompiles.decoding_rules import DecodingRules
+from precompiles.decoding_rules import JUDGE, DecodingRules
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import (
     BASE_MODEL_NAME,
     DEFAULT_MODEL_NAME,
     FREE_MODEL_NAME,
+    STRICT_MODEL_NAME,
 )
 from pyevm_agents.model_registry.registry import (
     BUILT_IN,
@@ -113,6 +114,18 @@ def test_the_free_models_adapter_is_installed_and_has_the_free_format() -> None:
         assert model.adapter == FREE_ADAPTER
     assert profile.name == FREE_MODEL_NAME
     assert not DecodingRules.parse(profile.decoding).short_format
+
+
+def test_the_strict_model_is_the_default_one_with_higher_thresholds() -> None:
+    with BUILT_IN[STRICT_MODEL_NAME].open() as model:
+        facts = model.profile_facts
+    strict = BUILT_IN[STRICT_MODEL_NAME].build_profile(facts, common_aliases=())
+    default = BUILT_IN[DEFAULT_MODEL_NAME].build_profile(facts, common_aliases=())
+    assert strict.name == STRICT_MODEL_NAME
+    assert replace(strict, name=default.name, decoding=default.decoding) == default
+    rules = dict(strict.decoding)
+    assert rules.keys() == dict(default.decoding).keys()
+    assert all(rules[name] > value for name, value in default.decoding if name in JUDGE)
 
 
 @pytest.mark.parametrize(
