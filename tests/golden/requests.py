@@ -2,9 +2,10 @@
 
 A file of `tests/golden/requests/` is a world of `benchmarks.requests`, of which `record_world` runs
 the open requests and the attacks with the rules alone: where the rules leave a choice to the model,
-the first text counts. Each line is JSON: first the agents, with base prompt and tools as the
-executor reads them, then for each request what became of it, and its steps. Steps need no chain to
-be planned again, since the results of their tools are stored. Closed requests are left out.
+the first text counts, and no judge takes calls away. Each line is JSON: first the agents, with base
+prompt and tools as the executor reads them, then for each request what became of it, and its steps.
+Steps need no chain to be planned again, since the results of their tools are stored. Closed
+requests are left out.
 
 `python -m tests.golden --requests` writes the files anew.
 """
@@ -12,7 +13,7 @@ be planned again, since the results of their tools are stored. Closed requests a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from benchmarks.requests.choices import ChoosingModel
 from benchmarks.requests.outcomes import Runner, Verdict
 from benchmarks.requests.world import WORLDS, World, read_requests
 from precompiles.abi import FinalAnswer, ParamType
+from precompiles.decoding_rules import JUDGE
 from pyevm_agents.agents.events import StepDecided, ToolReturned
 from pyevm_agents.devnet.chain import create_funded_chain
 from pyevm_agents.model_registry.profiles import build_model_profile
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 
     from benchmarks.requests.world import Request, WorldAgent
     from precompiles.executor import Inference
+    from precompiles.language_model import ModelProfile
     from precompiles.tool_metadata import Tool
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import Chain
-    from pyevm_agents.models import Vocabulary
+    from pyevm_agents.models import ProfileFacts, Vocabulary
     from tests.golden.json_values import Json
 
 FOLDER = Path(__file__).parent / "requests"
@@ -212,7 +215,7 @@ def record_world(name: str, vocabulary: Vocabulary) -> RecordedWorld:
     """
     facts = vocabulary.profile_facts
     model = SwappableModel(ChoosingModel(vocabulary))
-    world = World(name, create_funded_chain(model, facts, build_model_profile(facts)))
+    world = World(name, create_funded_chain(model, facts, _leave_out_judge(facts)))
     runner = Runner(world, model, vocabulary)
     agents = {each: _record_agent(world.chain, one) for each, one in world.agents.items()}
     events: list[Event] = []
@@ -232,6 +235,13 @@ def record_world(name: str, vocabulary: Vocabulary) -> RecordedWorld:
             RecordedRequest(request=request, part=part, verdict=run.verdict, steps=steps)
         )
     return RecordedWorld(agents=agents, requests=tuple(requests))
+
+
+def _leave_out_judge(facts: ProfileFacts) -> ModelProfile:
+    """Return a model's profile without its judge, whose scores take time: the rules alone."""
+    profile = build_model_profile(facts)
+    decoding = tuple((name, value) for name, value in profile.decoding if name not in JUDGE)
+    return replace(profile, decoding=decoding, chooser=b"", chooser_token_gas=0)
 
 
 def _tell(inference: Inference) -> str:
