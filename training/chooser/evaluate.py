@@ -134,6 +134,7 @@ def measure(
         own = [one for one in pairs if one.part == part]
         tables[f"pairs: {part}"] = figures.tabulate_accepted(own)
         tables[f"precision: {part}"] = figures.tabulate_precision(own)
+        tables[f"reliability: {part}"] = figures.tabulate_reliability(own)
     for part in dict.fromkeys(one.part for one in choices):
         own_choices = [one for one in choices if one.part == part]
         tables[f"choices: {part}"] = figures.tabulate_choices(own_choices)

@@ -64,6 +64,9 @@ class ScoredChoice:
         )
 
 
+TENTHS = 10
+
+
 def logit(threshold: float) -> float:
     """Return the score at which a probability is reached."""
     return math.log(threshold / (1 - threshold))
@@ -101,6 +104,20 @@ def tabulate_precision(pairs: Sequence[ScoredPair]) -> Table:
             table[f"{name} > {threshold}"] = {
                 "precision": share_of(passed),
                 "recall": share_of(right),
+            }
+    return table
+
+
+def tabulate_reliability(pairs: Sequence[ScoredPair]) -> Table:
+    """Return the share that is right of the scores in each tenth of probability."""
+    table: Table = {}
+    for name, rows in _outcomes(pairs).items():
+        tenths: defaultdict[int, list[bool]] = defaultdict(list)
+        for score, is_right in rows:
+            tenths[min(int(sigmoid(score) * TENTHS), TENTHS - 1)].append(is_right)
+        for tenth, right in sorted(tenths.items()):
+            table[f"{name} {tenth / TENTHS:.1f} to {(tenth + 1) / TENTHS:.1f}"] = {
+                "right": share_of(right)
             }
     return table
 

@@ -16,6 +16,7 @@ from training.chooser.figures import (
     tabulate_accepted,
     tabulate_choices,
     tabulate_precision,
+    tabulate_reliability,
 )
 
 
@@ -63,6 +64,20 @@ def test_precision_and_recall_are_those_of_a_threshold() -> None:
     assert table["call > 0.5"] == {"precision": Share(1, 2), "recall": Share(1, 2)}
     assert table["call > 0.9"] == {"precision": Share(1, 1), "recall": Share(1, 2)}
     assert table["mood > 0.5"] == {"precision": Share(1, 1), "recall": Share(1, 2)}
+
+
+def test_reliability_is_the_share_that_is_right_in_each_tenth() -> None:
+    table = tabulate_reliability(PAIRS)
+    # 5 nats are 99 %, 2 are 88 %, -1 are 27 %, -5 are 1 %.
+    assert table["call 0.9 to 1.0"] == {"right": Share(1, 1)}
+    assert table["call 0.8 to 0.9"] == {"right": Share(0, 1)}
+    assert table["call 0.2 to 0.3"] == {"right": Share(1, 1)}
+    assert table["call 0.0 to 0.1"] == {"right": Share(0, 1)}
+    assert [name for name in table if name.startswith("mood")] == [
+        "mood 0.0 to 0.1",
+        "mood 0.3 to 0.4",
+        "mood 0.9 to 1.0",
+    ]
 
 
 @pytest.mark.parametrize(
