@@ -5,13 +5,12 @@
 | `short_format` | 2: steps have the short format (`short_format/`) | 0: the free format |
 | `max_surprisal` | upper bound of an action's surprisal, in 65,536ths of a nat | 0: no bound |
 | `stated_values` | 1: arguments are values that descriptions state (`stated_values.py`) | 0 |
-| `order_probability` | least probability that a sentence is an order for now | 0: no judge |
-| `call_probability` | least probability that it orders exactly a call | 0: no judge |
-| `doubted_probability` | least of both where the rules are in doubt | 0: no judge |
+| `doubted_probability` | least probability of an order where the rules are in doubt | 0: no judge |
 | `choice_probability` | least probability that one way is meant, not another | 0: no judge |
+| `sure_probability` | least probability of an order where they are sure | 0: they alone decide |
 
-Probabilities are in 65,536ths (`short_format/judge.py`). They belong together, and need
-`short_format` and a profile with a chooser.
+Probabilities are in 65,536ths (`short_format/judge.py`). The first two belong together, and need
+`short_format` and a profile with a chooser; the third needs them.
 
 Source: docs/architecture.md#short-format, #order-judge, #gate.
 """
@@ -35,8 +34,10 @@ Version 1 chose among clauses and values.
 MAX_SURPRISAL = 1 << 32
 """65,536 nats: more than any generation has."""
 
-JUDGE = ("order_probability", "call_probability", "doubted_probability", "choice_probability")
-"""The rules of a judge, all or none."""
+JUDGE = ("doubted_probability", "choice_probability")
+"""The rules of a judge, both or none."""
+
+SURE = "sure_probability"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class DecodingRules:
             "short_format": SHORT_FORMAT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
-            **dict.fromkeys(JUDGE, PROBABILITY_ONE - 1),
+            **dict.fromkeys((*JUDGE, SURE), PROBABILITY_ONE - 1),
         }
         for name, value in rules:
             if name == "router_weight":
@@ -84,7 +85,7 @@ class DecodingRules:
                 raise ValueError(
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
-        judged = [name for name in JUDGE if name in values]
+        judged = [name for name in (*JUDGE, SURE) if name in values]
         missing = [name for name in (*JUDGE, "short_format") if name not in values]
         if judged and missing:
             raise ValueError(f"decoding rule {judged[0]}: needs {', '.join(missing)}")
@@ -93,10 +94,9 @@ class DecodingRules:
             max_surprisal=values.get("max_surprisal", 0),
             stated_values=bool(values.get("stated_values")),
             thresholds=Thresholds(
-                mood=values["order_probability"],
-                call=values["call_probability"],
                 doubted=values["doubted_probability"],
                 choice=values["choice_probability"],
+                sure=values.get(SURE, 0),
             )
             if judged
             else None,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
+from precompiles.chooser import ChooserLimitError
 from precompiles.language_model import NAT
 from precompiles.short_format.call_text import hide_quotations
 
@@ -48,18 +49,16 @@ def to_logit(probability: int) -> int:
 class Thresholds:
     """The least probabilities of a judge, in 65,536ths, each below 1."""
 
-    mood: int
-    """That a sentence is an order for now, where the rules are sure of the order."""
-
-    call: int
-    """That a sentence orders exactly a call, where they are."""
-
     doubted: int
-    """Of both, where the rules are in doubt: the words don't decide, or no list has the verb."""
+    """That a sentence is an order for now, and that it orders exactly a call, where the rules are
+    in doubt: the words don't decide, or no list has the verb."""
 
     choice: int
     """That one way is meant rather than another; below that, or if equally likely, the model
     chooses."""
+
+    sure: int = 0
+    """As `doubted`, where the rules are sure of the order; 0: there the rules alone decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +71,24 @@ class Way:
     acts: bool
     """Whether one of them changes something."""
 
+    is_read: bool = True
+    """Whether the chooser can read the texts. What it can't, the rules alone decide."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedOrder:
     """An order as the judge reads it."""
 
     sentence: str
-    """The sentence, its quotations shortened."""
+    """The sentence, its quotations shortened; empty if the chooser can't read it."""
 
     ways: tuple[Way, ...]
 
     is_sure: bool
     """Whether the rules are sure of the order."""
+
+    is_gated: bool
+    """Whether its ways need a probability."""
 
     @property
     def bare_sentence(self) -> str:
@@ -91,16 +96,16 @@ class JudgedOrder:
         return hide_quotations(self.sentence)
 
     @property
-    def acts(self) -> bool:
+    def has_mood(self) -> bool:
         """Whether the sentence has to be an order."""
-        return any(way.acts for way in self.ways)
+        return self.is_gated and bool(self.sentence) and any(way.acts for way in self.ways)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The sentence with each call; none where the one way is sure, and reads."""
-        if not self.acts and self.is_sure and len(self.ways) == 1:
+        """The sentence with each call; none where the one way needs no probability."""
+        if not self.sentence or (not self.is_gated and len(self.ways) == 1):
             return ()
-        calls = dict.fromkeys(call for way in self.ways for call in way.calls)
+        calls = dict.fromkeys(call for way in self.ways if way.is_read for call in way.calls)
         return tuple((self.sentence, call) for call in calls)
 
 
@@ -112,21 +117,29 @@ class OrderJudge:
         self._chooser = chooser
         self._thresholds = thresholds
 
-    def count_tokens(self, orders: Sequence[JudgedOrder]) -> int:
-        """Return how many tokens the scores of orders read.
+    @property
+    def gates_all(self) -> bool:
+        """Whether orders of which the rules are sure need a probability as well."""
+        return self._thresholds.sure > 0
 
-        Raises:
-            ChooserLimitError: a sentence or a call is too long to be read.
-        """
+    def can_read(self, sentence: str, *calls: str) -> bool:
+        """Return whether a sentence and calls have at most as many tokens as the chooser reads."""
+        try:
+            self._chooser.count_mood_tokens(sentence)
+            for call in calls:
+                self._chooser.count_call_tokens(sentence, call)
+        except ChooserLimitError:
+            return False
+        return True
+
+    def count_tokens(self, orders: Sequence[JudgedOrder]) -> int:
+        """Return how many tokens the scores of orders read."""
         sentences = _list_sentences(orders)
         moods = sum(map(self._chooser.count_mood_tokens, sentences))
         return moods + sum(self._chooser.count_call_tokens(*pair) for pair in _list_pairs(orders))
 
     def find_admitted(self, orders: Sequence[JudgedOrder]) -> tuple[tuple[int, ...], ...]:
-        """Return the ways of each order that may be taken, the surest first.
-
-        Input:  orders that the chooser can read.
-        """
+        """Return the ways of each order that may be taken, the surest first."""
         sentences, pairs = _list_sentences(orders), _list_pairs(orders)
         moods = dict(zip(sentences, self._chooser.score_moods(sentences), strict=True))
         calls = dict(zip(pairs, self._chooser.score_calls(pairs), strict=True))
@@ -134,10 +147,8 @@ class OrderJudge:
         lead = to_logit(least.choice)
         admitted = []
         for order in orders:
-            mood = to_logit(least.mood if order.is_sure else least.doubted)
-            call = to_logit(least.call if order.is_sure else least.doubted)
-            is_gated = order.acts or not order.is_sure
-            is_order = not order.acts or moods[order.bare_sentence] >= mood
+            call = to_logit(least.sure if order.is_sure and order.is_gated else least.doubted)
+            is_order = not order.has_mood or moods[order.bare_sentence] >= call
             scores = {
                 place: min((calls.get((order.sentence, one), 0) for one in way.calls), default=call)
                 for place, way in enumerate(order.ways)
@@ -145,7 +156,9 @@ class OrderJudge:
             kept = {
                 place: score
                 for place, score in scores.items()
-                if not is_gated or (is_order and score >= call)
+                if not order.is_gated
+                or (order.is_sure and not order.ways[place].is_read)
+                or (is_order and order.ways[place].is_read and score >= call)
             }
             best = max(kept.values(), default=0)
             admitted.append(
@@ -159,7 +172,7 @@ class OrderJudge:
 
 
 def _list_sentences(orders: Sequence[JudgedOrder]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(order.bare_sentence for order in orders if order.acts))
+    return tuple(dict.fromkeys(order.bare_sentence for order in orders if order.has_mood))
 
 
 def _list_pairs(orders: Sequence[JudgedOrder]) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from precompiles.abi import FinalAnswer
-from precompiles.chooser import ChooserLimitError
 from precompiles.escaping import CONTROL_CLASS
 from precompiles.gate import DONE_BEFORE
 from precompiles.integer_patterns import build_range_pattern
@@ -170,21 +169,25 @@ class ShortFormat:
         found, orders = self._plan
         if self._judge is None or isinstance(found, NoPlan):
             return ()
-        whole = shorten_quotations(self._planner.scan.text)
+        judge, whole = self._judge, shorten_quotations(self._planner.scan.text)
+        is_whole = len(orders) == 1 and judge.can_read(whole)
         return tuple(
-            JudgedOrder(
-                whole if len(orders) == 1 else shorten_quotations(order.clause),
-                tuple(
-                    Way(
-                        self._show(filling.calls),
-                        any(not self._planner.tools[call.tool].is_read for call in filling.calls),
-                    )
-                    for filling in order.fillings
-                ),
-                order.is_sure,
-            )
+            self._read_order(order, whole if is_whole else shorten_quotations(order.clause), judge)
             for order in orders
         )
+
+    def _read_order(self, order: PlannedOrder, sentence: str, judge: OrderJudge) -> JudgedOrder:
+        """Return an order as the judge reads it."""
+        tools = self._planner.tools
+        is_readable = judge.can_read(sentence)
+        ways = []
+        for filling in order.fillings:
+            calls = self._show(filling.calls)
+            acts = any(not tools[call.tool].is_read for call in filling.calls)
+            ways.append(Way(calls, acts, is_readable and judge.can_read(sentence, *calls)))
+        acts = any(way.acts for way in ways)
+        is_gated = not order.is_sure or (judge.gates_all and acts)
+        return JudgedOrder(sentence if is_readable else "", tuple(ways), order.is_sure, is_gated)
 
     def _show(self, calls: Sequence[PlannedCall]) -> tuple[str, ...]:
         """Return the calls of a way as the judge reads them."""
@@ -192,21 +195,8 @@ class ShortFormat:
 
     @cached_property
     def judged_tokens(self) -> int:
-        """Number of tokens that the judge reads; 0 if a text is too long, which is declined."""
-        if self._judge is None or self._is_too_long:
-            return 0
-        return self._judge.count_tokens(self._judged)
-
-    @cached_property
-    def _is_too_long(self) -> bool:
-        """Whether a sentence or a call has more tokens than the judge reads."""
-        if self._judge is None:
-            return False
-        try:
-            self._judge.count_tokens(self._judged)
-        except ChooserLimitError:
-            return True
-        return False
+        """Number of tokens that the judge reads."""
+        return 0 if self._judge is None else self._judge.count_tokens(self._judged)
 
     @cached_property
     def _next(self) -> Step | NoPlan | Done:
@@ -214,8 +204,6 @@ class ShortFormat:
         found, orders = self._plan
         if self._judge is None or isinstance(found, NoPlan):
             return found
-        if self._is_too_long:
-            return NoPlan(Obstacle("long"), "")
         admitted = self._judge.find_admitted(self._judged)
         for order, ways in zip(orders, admitted, strict=True):
             if not ways:

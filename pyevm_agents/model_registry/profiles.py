@@ -27,10 +27,9 @@ STRICT_MODEL_NAME = "smollm2-135m-strict"
 """The default model and its adapter with higher thresholds: `STRICT_RULES`."""
 
 STRICT_RULES = (
-    ("call_probability", 17_695),
     ("choice_probability", 58_982),
     ("doubted_probability", 58_982),
-    ("order_probability", 17_695),
+    ("sure_probability", 17_695),
 )
 """Probabilities of 27 % where the rules are sure, and of 90 %. Source: MODEL_CARD.md."""
 

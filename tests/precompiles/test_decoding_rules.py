@@ -26,15 +26,14 @@ def test_rules_are_read_by_name() -> None:
     assert rules == DecodingRules(short_format=True, max_surprisal=1 << 32)
 
 
-JUDGED = (
-    ("call_probability", 2), ("choice_probability", 3), ("doubted_probability", 4),
-    ("order_probability", 65_535),
-)  # fmt: skip
+JUDGED = (("choice_probability", 3), ("doubted_probability", 65_535))
 
 
 def test_thresholds_of_a_judge_are_read_together() -> None:
     rules = DecodingRules.parse((*JUDGED, ("short_format", SHORT_FORMAT)))
-    assert rules.thresholds == Thresholds(mood=65_535, call=2, doubted=4, choice=3)
+    assert rules.thresholds == Thresholds(doubted=65_535, choice=3)
+    rules = DecodingRules.parse((*JUDGED, ("short_format", SHORT_FORMAT), ("sure_probability", 4)))
+    assert rules.thresholds == Thresholds(doubted=65_535, choice=3, sure=4)
     assert DecodingRules.parse((("short_format", SHORT_FORMAT),)).thresholds is None
 
 
@@ -47,9 +46,10 @@ def test_thresholds_of_a_judge_are_read_together() -> None:
         ((("router_weight", 256),), "router_weight: there is no router any more. Remove it from"),
         ((("max_surprisal", -1),), "max_surprisal -1: must be 1 to 4294967296"),
         ((("max_surprisal", (1 << 32) + 1),), "max_surprisal 4294967297: must be 1 to 4294967296"),
-        (JUDGED, "decoding rule order_probability: needs short_format"),
-        ((("doubted_probability", 4), ("short_format", 2)), "doubted_probability: needs order_"),
-        ((("call_probability", 65_536),), "call_probability 65536: must be 1 to 65535"),
+        (JUDGED, "decoding rule doubted_probability: needs short_format"),
+        ((("doubted_probability", 4), ("short_format", 2)), "doubted_probability: needs choice_"),
+        ((("short_format", 2), ("sure_probability", 4)), "sure_probability: needs doubted_"),
+        ((("choice_probability", 65_536),), "choice_probability 65536: must be 1 to 65535"),
     ],
 )  # fmt: skip
 def test_refuses(rules: tuple[tuple[str, int], ...], message: str) -> None:

@@ -117,11 +117,10 @@ def test_a_decided_step_costs_no_token(bench: MakeBench, question: str) -> None:
 JUDGED = replace(
     SHORT,
     decoding=(
-        ("call_probability", 32_768),
         ("choice_probability", 32_768),
         ("doubted_probability", 32_768),
-        ("order_probability", 32_768),
         ("short_format", SHORT_FORMAT),
+        ("sure_probability", 32_768),
     ),
     chooser=ScoredChooser.digest,
     chooser_token_gas=70,

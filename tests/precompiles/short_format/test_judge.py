@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.abi import FinalAnswer
 from precompiles.language_model import NAT
 from precompiles.short_format.judge import (
     PROBABILITY_ONE,
+    JudgedOrder,
     OrderJudge,
     Thresholds,
+    Way,
     to_logit,
 )
 from tests.precompiles.short_format.scored import LIKELY, SURE, UNLIKELY, ScoredChooser
@@ -28,7 +29,7 @@ from tests.precompiles.short_format.small_agents import (
 )
 
 HALF, MOST = PROBABILITY_ONE // 2, PROBABILITY_ONE * 9 // 10
-THRESHOLDS = Thresholds(mood=HALF, call=HALF, doubted=MOST, choice=HALF)
+THRESHOLDS = Thresholds(sure=HALF, doubted=MOST, choice=HALF)
 
 OPEN = make_tool("openHatch", "Opens the hatch (Club).", mode="writes Club")
 PAINT = make_tool("paintHatch", "Paints the hatch (Club).", mode="writes Club")
@@ -128,16 +129,31 @@ def test_nothing_is_scored_before_its_tokens_are_counted() -> None:
     assert counted == moods + calls
 
 
-def test_what_is_too_long_to_be_judged_is_declined() -> None:
-    chooser = ScoredChooser()
-    request = "Note " + " and ".join(str(number) for number in range(60))
-    form = make_form(request, [NOTE], judge=judge(chooser))
+def test_what_is_too_long_to_be_judged_the_rules_alone_decide() -> None:
+    chooser = ScoredChooser(otherwise=UNLIKELY)
+    form = make_form("Note " + " and ".join(map(str, range(60))), [NOTE], judge=judge(chooser))
     assert form.judged_tokens == 0
-    assert "I can't do that" in form.decided
-    answer = form.parse(form.decided)
-    assert isinstance(answer, FinalAnswer)
-    assert answer.answer.startswith("I can't do that: the request is too long")
-    assert not chooser.calls
+    assert "Action: note" in form.decided
+    way = Way(("note. numbers = 5",), acts=True, is_read=False)
+    for is_sure, admitted in ((True, (0,)), (False, ())):
+        order = JudgedOrder("", (way,), is_sure=is_sure, is_gated=True)
+        assert judge(chooser).find_admitted([order]) == (admitted,)
+
+
+def test_where_the_rules_are_sure_they_may_decide_alone() -> None:
+    chooser = ScoredChooser(otherwise=UNLIKELY)
+    form = make_form(
+        "Note 5. Send 6 USDC to Bob",
+        [TRANSFER, NOTE],
+        judge=judge(chooser, replace(THRESHOLDS, sure=0)),
+    )
+    assert form.judged_tokens == 0
+    assert "Action: note" in form.decided
+    doubted = make_form(
+        "Name: the Foxes", [RENAME], judge=judge(chooser, replace(THRESHOLDS, sure=0))
+    )
+    assert doubted.judged_tokens > 0
+    assert "I can't do that" in doubted.decided
 
 
 def test_a_form_without_a_judge_reads_no_token() -> None:

@@ -64,7 +64,9 @@ def test_what_is_no_transaction_is_refused(subject: Any) -> None:  # noqa: ANN40
 
 
 def test_a_transaction_that_nobody_has_is_told(chain: AgentChain) -> None:
-    with pytest.raises(ConfigError, match="no block of any of 1 open chain has a transaction 0x00"):
+    with pytest.raises(
+        ConfigError, match=r"no block of any of \d+ open chains? has a transaction 0x00"
+    ):
         find_run(bytes(32))
     with pytest.raises(ConfigError, match="no block of the chain has"):
         find_run(bytes(32), chain)
