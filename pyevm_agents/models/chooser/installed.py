@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("default_chooser.gguf")
 
-DIGEST = bytes.fromhex("0" * 64)
+DIGEST = bytes.fromhex("635eff505da884dfa1e16d8a4e500f77f584aa534d55b1cb323b4530baeba7f1")
 """SHA-256 of the file."""
 
 
