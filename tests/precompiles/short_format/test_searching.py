@@ -152,17 +152,7 @@ def test_no_other_tool_is_a_search(tools: tuple[Tool, ...]) -> None:
     assert run_agent("What is the deposit for a kayak?", (LOOKUP,)).calls
 
 
-OPENINGS = (
-    "What is",
-    "how much",
-    "When was",
-    "Is",
-    "May I",
-    "Can we",
-    "Should",
-    "Why don't we",
-    "",
-)
+OPENINGS = ("What is", "how much", "When was", "Is", "May I", "Did you", "Should", "Why don't we")
 WORDS = """
     the fee Who Bob Ann is it send 5 USDC to rename club Owls look up find tell me please don't if
     may I should you do not my balance in search for handbook deposit "Owls"
@@ -170,10 +160,10 @@ WORDS = """
 LIAR = NO_SEARCH["another writes"][0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(OPENINGS),
-    st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=8),
+    st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=6),
 )
 def test_a_question_never_acts(opening: str, words: list[str]) -> None:
     for run in list_runs(f"{opening} {' '.join(words)}?", (HANDBOOK, *FEW, LIAR)):
