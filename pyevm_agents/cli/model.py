@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -255,9 +255,7 @@ def _load_report(choice: ModelChoice) -> ModelReport:
         facts = llama.profile_facts
         watch.stop()
         name = choice.name or normalize_model_name(facts)
-        profile = ModelChoice(name=name, aliases=choice.aliases).build_profile(
-            facts, common_aliases=()
-        )
+        profile = replace(choice, name=name).build_profile(facts, common_aliases=())
         config = add_models(ChainConfig(), [(profile, facts)])  # Rejects an invalid profile.
         return ModelReport(
             summary=read_summary(llama.path),
@@ -289,6 +287,8 @@ def _print_report(report: ModelReport) -> None:
             f"{profile.context_tokens:,} tokens of {summary.trained_context_tokens:,} trained",
         ),
         ("memory", _describe_memory(report)),
+        ("rules", ", ".join(f"{rule} {value:,}" for rule, value in profile.decoding) or "none"),
+        ("chooser", profile.chooser.hex() or "none"),
         ("licence", licence or UNKNOWN),
         ("chat prefix", json.dumps(profile.chat_prefix, ensure_ascii=False)),
         ("chat middle", json.dumps(profile.chat_middle, ensure_ascii=False)),
