@@ -271,7 +271,7 @@ def test_the_wheel_has_every_data_file() -> None:
     packages = [ROOT / folder for folder in product_folders()]
     files = [file for file in tracked_files() if file.relative_to(ROOT).parts[0] in PRODUCT]
     data = [file for file in files if file.suffix != ".py"]
-    names = {"default_adapter.gguf", "free_adapter.gguf", "report.css", "report.html.jinja"}
+    names = {"default_adapter.gguf", "default_chooser.gguf", "free_adapter.gguf", "report.css"}
     assert names <= {file.name for file in data if file.parent in packages}
     ignored = subprocess.run(
         ["git", "check-ignore", "--no-index", *map(str, files)],
