@@ -27,7 +27,7 @@ from benchmarks.shares import Share
 from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
-from precompiles.decoding_rules import SHORT_FORMAT
+from precompiles.decoding_rules import JUDGE, SHORT_FORMAT
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.model_registry.profiles import BASE_MODEL_NAME
 from pyevm_agents.model_registry.registry import ModelChoice
@@ -488,7 +488,8 @@ def test_help_says_what_marks_mean() -> None:
 @pytest.mark.slow
 def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> None:
     strict, tasks = tmp_path / "strict.gguf", tmp_path / "tasks.jsonl"
-    set_rules(DEFAULT_ADAPTER, strict, {"max_surprisal": 1})
+    # Without a judge the model is asked in doubt.
+    set_rules(DEFAULT_ADAPTER, strict, {"max_surprisal": 1} | dict.fromkeys(JUDGE, 0))
     # The gate ends the run whose first step the rules leave to the model.
     chosen = {is_decided(task): task for task in held_out(40, 2) if task.actions}
     write_tasks(tasks, chosen.values())
