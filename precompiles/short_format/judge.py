@@ -144,10 +144,11 @@ class OrderJudge:
         moods = dict(zip(sentences, self._chooser.score_moods(sentences), strict=True))
         calls = dict(zip(pairs, self._chooser.score_calls(pairs), strict=True))
         least = self._thresholds
-        lead = to_logit(least.choice)
+        lead, doubted = max(to_logit(least.choice), 1), to_logit(least.doubted)
+        sure = to_logit(least.sure) if self.gates_all else doubted
         admitted = []
         for order in orders:
-            call = to_logit(least.sure if order.is_sure and order.is_gated else least.doubted)
+            call = sure if order.is_sure and order.is_gated else doubted
             is_order = not order.has_mood or moods[order.bare_sentence] >= call
             scores = {
                 place: min((calls.get((order.sentence, one), 0) for one in way.calls), default=call)
@@ -165,7 +166,7 @@ class OrderJudge:
                 tuple(
                     place
                     for _, place in sorted((-score, place) for place, score in kept.items())
-                    if best - kept[place] < max(lead, 1)
+                    if best - kept[place] < lead
                 )
             )
         return tuple(admitted)

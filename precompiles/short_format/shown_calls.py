@@ -23,6 +23,7 @@ from precompiles.short_format.call_text import (
 )
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.roles import ValueRole, read_mode
+from precompiles.short_format.values import TIME_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from precompiles.short_format.roles import ParameterSlot, ToolParameter, ToolRoles
     from precompiles.short_format.values import Value
     from precompiles.tool_metadata import Tool
-
-TIMES = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
-"""Seconds of the units in which a time is shown: the largest that has a whole number."""
 
 MAX_DIGITS = 16
 """Digits of data that are shown."""
@@ -115,10 +113,11 @@ def _show_integer(slot: ParameterSlot, number: int, native: str, said: frozenset
     if slot.role is ValueRole.AMOUNT:
         symbol = native if slot.unit.name == "native" else slot.unit.name
         return show_number(number, slot.unit.decimals, symbol)
-    if slot.role is ValueRole.TIME and slot.unit.name in TIMES:
-        seconds = number * TIMES[slot.unit.name]
-        unit = max((one for one in TIMES if seconds % TIMES[one] == 0), key=TIMES.__getitem__)
-        count = seconds // TIMES[unit]
+    if slot.role is ValueRole.TIME and slot.unit.name in TIME_SECONDS:
+        seconds = number * TIME_SECONDS[slot.unit.name]
+        whole = [one for one in TIME_SECONDS if seconds % TIME_SECONDS[one] == 0]
+        unit = max(whole, key=TIME_SECONDS.__getitem__)
+        count = seconds // TIME_SECONDS[unit]
         return f"{count} {unit}{'s' * (count != 1)}"
     if slot.percent_factor and number % slot.percent_factor == 0:
         return f"{number // slot.percent_factor} %"

@@ -37,7 +37,7 @@ from precompiles.short_format.base_prompt import (
     read_native,
     read_refused,
 )
-from precompiles.short_format.call_text import shorten_quotations
+from precompiles.short_format.call_text import hide_quotations, shorten_quotations
 from precompiles.short_format.judge import JudgedOrder, Way
 from precompiles.short_format.mentions import KnownWords
 from precompiles.short_format.phrases import stem
@@ -85,7 +85,6 @@ MAX_SHOWN_TOOLS = MAX_OFFERED
 _ANSWER = "Final Answer: "
 _ADDRESS_LIKE = re.compile(r"0[xX][0-9A-Za-z]*")
 _CONTROLS = re.compile(rf"[{CONTROL_CLASS}]+")
-_QUOTED = re.compile('"[^"]*"|\u201c[^\u201d]*\u201d|\u00ab[^\u00bb]*\u00bb')
 
 
 class ShortFormat:
@@ -169,25 +168,24 @@ class ShortFormat:
         found, orders = self._plan
         if self._judge is None or isinstance(found, NoPlan):
             return ()
-        judge, whole = self._judge, shorten_quotations(self._planner.scan.text)
-        is_whole = len(orders) == 1 and judge.can_read(whole)
-        return tuple(
-            self._read_order(order, whole if is_whole else shorten_quotations(order.clause), judge)
-            for order in orders
-        )
+        is_only = len(orders) == 1
+        return tuple(self._read_order(order, self._judge, is_only=is_only) for order in orders)
 
-    def _read_order(self, order: PlannedOrder, sentence: str, judge: OrderJudge) -> JudgedOrder:
-        """Return an order as the judge reads it."""
+    def _read_order(self, order: PlannedOrder, judge: OrderJudge, *, is_only: bool) -> JudgedOrder:
+        """Return an order as the judge reads it: not at all where it has nothing to decide."""
         tools = self._planner.tools
-        is_readable = judge.can_read(sentence)
+        acts = [any(not tools[c.tool].is_read for c in one.calls) for one in order.fillings]
+        is_gated = not order.is_sure or (judge.gates_all and any(acts))
+        if not is_gated and len(order.fillings) == 1:
+            return JudgedOrder("", (Way((), acts[0]),), order.is_sure, is_gated)
+        texts = [self._planner.scan.text] if is_only else []
+        sentences = map(shorten_quotations, [*texts, order.clause])
+        sentence = next(filter(judge.can_read, sentences), "")
         ways = []
-        for filling in order.fillings:
+        for filling, is_act in zip(order.fillings, acts, strict=True):
             calls = self._show(filling.calls)
-            acts = any(not tools[call.tool].is_read for call in filling.calls)
-            ways.append(Way(calls, acts, is_readable and judge.can_read(sentence, *calls)))
-        acts = any(way.acts for way in ways)
-        is_gated = not order.is_sure or (judge.gates_all and acts)
-        return JudgedOrder(sentence if is_readable else "", tuple(ways), order.is_sure, is_gated)
+            ways.append(Way(calls, is_act, bool(sentence) and judge.can_read(sentence, *calls)))
+        return JudgedOrder(sentence, tuple(ways), order.is_sure, is_gated)
 
     def _show(self, calls: Sequence[PlannedCall]) -> tuple[str, ...]:
         """Return the calls of a way as the judge reads them."""
@@ -282,7 +280,7 @@ class ShortFormat:
         """The order of the step as a thought: on one line, without `0x`, quotations hidden."""
         if isinstance(self._next, Done):
             return ALL_DONE
-        text = _QUOTED.sub('"\u2026"', self._next.clause)
+        text = hide_quotations(self._next.clause)
         text = _CONTROLS.sub(" ", _ADDRESS_LIKE.sub("\u2026", text)).strip()
         if len(text) > MAX_THOUGHT_CHARACTERS:
             text = text[: MAX_THOUGHT_CHARACTERS - 1].rpartition(" ")[0] + "\u2026"

@@ -171,7 +171,7 @@ _GENERAL = frozenset(
 
 _GIVEN = frozenset(map(stem, ("give", "in", "from", "sell", "pay", "source", "input", "spend")))
 _GOT = frozenset(map(stem, ("get", "out", "to", "buy", "receive", "target", "output", "want")))
-_TIME_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+TIME_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _UINT = range(2**256)
 _INT = range(-(2**255), 2**255)
 HOUR_MINUTES = 60
@@ -344,8 +344,8 @@ def convert(  # noqa: PLR0913 - a number and what tells its unit
         if unit is UnitKind.TIME:
             if name == slot.unit.name:
                 return value
-            if name in _TIME_SECONDS and slot.unit.name in _TIME_SECONDS:
-                return value * _TIME_SECONDS[name] / _TIME_SECONDS[slot.unit.name]
+            if name in TIME_SECONDS and slot.unit.name in TIME_SECONDS:
+                return value * TIME_SECONDS[name] / TIME_SECONDS[slot.unit.name]
             return Obstacle("unit", name)
         is_same = is_inherited == slot.unit.name
         is_clear = is_named or is_same

@@ -127,8 +127,9 @@ class Run:
         pieces = read_vocabulary(options.base)
         self._data = read_training_data(options.data, pieces)
         self._base_sha256 = hash_file(options.base / WEIGHTS)
-        self._chooser = make_chooser(options.base, options.seed)
-        if options.start is not None:
+        if options.start is None:
+            self._chooser = make_chooser(options.base, options.seed)
+        else:
             found = load_run_file(options.start)
             self._chooser = load_chooser(found["state"], found["config"])
         self._chooser.encoder.fix(options.fixed_layers)

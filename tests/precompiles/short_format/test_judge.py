@@ -140,6 +140,23 @@ def test_what_is_too_long_to_be_judged_the_rules_alone_decide() -> None:
         assert judge(chooser).find_admitted([order]) == (admitted,)
 
 
+class UnreadChooser(ScoredChooser):
+    """Must not be asked: it would be read from its file."""
+
+    def count_mood_tokens(self, sentence: str) -> int:
+        raise AssertionError(sentence)
+
+
+def test_a_chooser_with_nothing_to_decide_is_not_asked() -> None:
+    for request_ in (
+        "Send 5 USDC to Bob",
+        "Note 5. Send 6 USDC to Bob",
+        "What is my USDC balance?",
+    ):
+        unread = judge(UnreadChooser(), replace(THRESHOLDS, sure=0))
+        assert "Action: " in make_form(request_, [TRANSFER, NOTE, BALANCE], judge=unread).decided
+
+
 def test_where_the_rules_are_sure_they_may_decide_alone() -> None:
     chooser = ScoredChooser(otherwise=UNLIKELY)
     form = make_form(
