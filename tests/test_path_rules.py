@@ -91,6 +91,7 @@ PLANTED_TYPES = {
     "onnxmltools.*": "import onnxmltools",
     "onnxruntime.*": "import onnxruntime",
     "rlp.*": "import rlp",
+    "threadpoolctl": "import threadpoolctl",
     "torch.*": "import torch",
     "training.*": "class Planted(torch.autograd.Function): ...",
     "vaderSentiment.*": "import vaderSentiment",

@@ -2,7 +2,9 @@
 import { WebSocketProvider, parseUnits } from 'ethers';
 import { SCRIPT, URL, deployWallet, print } from './wallet.mjs';
 
-const provider = new WebSocketProvider(URL.replace('http', 'ws'));
+// Without a cache: with one, ethers may count a receipt's confirmations from a block number that is
+// 250 ms old, and then wait for a block that never comes.
+const provider = new WebSocketProvider(URL.replace('http', 'ws'), undefined, { cacheTimeout: -1 });
 const owner = await provider.getSigner(0);
 const { agent, usdc, pool } = await deployWallet(owner);
 await provider.send('agent_setScript', [SCRIPT]);
