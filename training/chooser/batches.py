@@ -7,12 +7,15 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from precompiles.chooser import MAX_CALL_TOKENS, MAX_SENTENCE_TOKENS
+from precompiles.short_format.call_text import hide_quotations
 from training.chooser.network import Batch
 
 if TYPE_CHECKING:
@@ -44,6 +47,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Tokens of each input."""
+        return tuple(len(one) for one in self.tokens)
+
     def batch(self, places: Sequence[int]) -> Batch:
         """Return some of the inputs, padded to the longest."""
         some = [self.tokens[place] for place in places]
@@ -60,26 +68,76 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Choices of a call for a sentence: one of some pairs with the same sentence, or none."""
+
+    pairs: Examples
+    starts: tuple[int, ...]
+    """Place of each choice's first pair, and the number of all pairs at the end."""
+
+    rights: tuple[int | None, ...]
+    """Number of the right pair within each choice; None if none is."""
+
+    def __len__(self) -> int:
+        return len(self.rights)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Tokens of each choice's longest pair."""
+        return tuple(
+            max(len(one) for one in self.pairs.tokens[start:end])
+            for start, end in pairwise(self.starts)
+        )
+
+    def batch(self, places: Sequence[int]) -> Batch:
+        """Return the pairs of some choices, one choice after another."""
+        return self.pairs.batch(
+            [pair for place in places for pair in range(*self.starts[place : place + 2])]
+        )
+
+    def tabulate(self, scores: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
+        """Return the scores of a batch: a row for each choice, none's score of 0 last."""
+        counts = [self.starts[place + 1] - self.starts[place] for place in places]
+        rows = pad_sequence(scores.split(counts), batch_first=True, padding_value=-torch.inf)
+        return torch.cat([rows, torch.zeros(len(places), 1)], 1)
+
+    def label(self, places: Sequence[int], none: int) -> torch.Tensor:
+        """Return the right column of some choices, where `none` is that of none."""
+        rights = [self.rights[place] for place in places]
+        return torch.tensor([none if right is None else right for right in rights])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingData:
-    """Pairs, and the sentences among them whose mood is said."""
+    """Pairs, the sentences among them whose mood is said, and choices of a call."""
 
     calls: Examples
     moods: Examples
+    choices: Choices
     skipped: int
-    """Pairs that are too long."""
+    """Pairs and choices that are too long."""
 
     sha256: str
 
 
 def read_training_data(path: Path, pieces: WordPiece) -> TrainingData:
-    """Read pairs to train on.
+    """Read pairs and choices to train on.
 
-    Raises: DataError: the file can't be read, or has no pair or no mood.
+    Raises: DataError: the file can't be read, or has no pair, no mood or no choice.
     """
     calls: list[tuple[list[int], int, bool]] = []
     moods: list[tuple[list[int], int, bool]] = []
+    choices: list[tuple[list[tuple[list[int], int, bool]], int | None]] = []
     skipped = 0
     for row in read_rows(path):
+        if "calls" in row:
+            some = [join_pair(pieces, row["clause"], call) for call in row["calls"]]
+            kept = [(*one, False) for one in some if one is not None]
+            if len(kept) == len(some):
+                choices.append((kept, row["right"]))
+            else:
+                skipped += 1
+            continue
         try:
             sentence, accepts, orders = row["sentence"], row["accepts"], row["orders"]
             pair = join_pair(pieces, sentence, row["call"])
@@ -92,13 +150,19 @@ def read_training_data(path: Path, pieces: WordPiece) -> TrainingData:
         mood = join_mood(pieces, sentence)
         if orders is not None and mood is not None:
             moods.append((*mood, orders))
-    if not calls or not moods:
+    if not calls or not moods or not choices:
         raise DataError(
-            f"data {path}: {len(calls)} pairs and {len(moods)} moods; must be at least one of each"
+            f"data {path}: {len(calls)} pairs, {len(moods)} moods and {len(choices)} choices; must "
+            "be at least one of each; write it anew"
         )
     return TrainingData(
         calls=_collect(calls),
         moods=_collect(moods),
+        choices=Choices(
+            pairs=_collect([pair for some, _ in choices for pair in some]),
+            starts=(0, *accumulate(len(some) for some, _ in choices)),
+            rights=tuple(right for _, right in choices),
+        ),
         skipped=skipped,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
     )
@@ -131,8 +195,11 @@ def join_pair(pieces: WordPiece, sentence: str, call: str) -> tuple[list[int], i
 
 
 def join_mood(pieces: WordPiece, sentence: str) -> tuple[list[int], int] | None:
-    """Return the tokens of `[CLS] sentence [SEP]`, and the count of the sentence's, or None."""
-    one = pieces.tokenize(sentence)
+    """Return the tokens of `[CLS] sentence [SEP]`, and the count of the sentence's, or None.
+
+    Quotations are hidden, as the judge hides them.
+    """
+    one = pieces.tokenize(hide_quotations(sentence))
     if not 0 < len(one) <= MAX_SENTENCE_TOKENS:
         return None
     return [pieces.beginning, *one, pieces.end], len(one)
@@ -141,9 +208,9 @@ def join_mood(pieces: WordPiece, sentence: str) -> tuple[list[int], int] | None:
 class Order:
     """The batches of examples: shuffled anew in each epoch, and sorted by length in a window."""
 
-    def __init__(self, examples: Examples, *, batch: int, seed: int, name: str) -> None:
-        """Keep the lengths, the size of a batch, and what the order depends on."""
-        self._lengths = np.array([len(one) for one in examples.tokens])
+    def __init__(self, lengths: Sequence[int], *, batch: int, seed: int, name: str) -> None:
+        """Keep the examples' lengths, the size of a batch, and what the order depends on."""
+        self._lengths = np.array(lengths)
         self._batch = batch
         self._seed = [seed % 2**64, *name.encode()]
         self._epoch = lru_cache(maxsize=1)(self._plan)

@@ -14,20 +14,25 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from benchmarks.nonsense_names import draw_name
 from precompiles.short_format.call_text import UNKNOWN, shorten_quotations
 from training.agents import make_agent
-from training.choices import COMPOSED, MEASURED_TWINS, Source, make_twin
+from training.choices import COMPOSED, MEASURED_TWINS, TRAINED_TWINS, Source, make_twin
+from training.chooser.pairs import REQUESTS, PairMaker, choose_scene
 from training.chooser.scenes import has_same_name, make_scene
 from training.kinds import IDLE
 from training.kinds.composed import composed
 from training.requests import choose_wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from training.agents import Agent
     from training.choices import Twin
     from training.chooser.scenes import Scene
+    from training.chooser.templates import Template
 
 Setting: TypeAlias = Literal["plain", "none", "near", "twin", "idle"]
+
+SHARES: Mapping[Setting, int] = {"plain": 10, "none": 5, "near": 2, "twin": 2, "idle": 1}
+"""How often training takes each setting of a request."""
 
 IDLE_EVERY = 5
 """Requests of a family for one that is unrelated to any tool."""
@@ -46,6 +51,37 @@ class ClauseChoice:
     setting: Setting
     wording: str
     """Kind of wording, of `requests.KIND_WEIGHTS`."""
+
+
+def make_trained_choices(
+    source: Source, templates: Sequence[Template], count: int, seed: int
+) -> Iterator[ClauseChoice]:
+    """Generate choices to train on, in training wordings, some in an accepting template.
+
+    A function of the families, the templates, the number and the seed.
+    """
+    rng = random.Random(f"trained choices {seed}")
+    maker = PairMaker(source, templates)
+    idle = [w.text for p in IDLE.patterns for w in p.wordings if not w.is_held_out]
+    made = 0
+    while made < count:
+        agent = maker.make_agent(rng)
+        for _ in range(REQUESTS):
+            scene = choose_scene(agent, rng)
+            if scene is None:
+                continue
+            twin = rng.choice([one for one in TRAINED_TWINS if one.parameters in {"same", "none"}])
+            found = {one.setting: one for one in _settings(scene, twin, scene.agent.kind.name)}
+            calls = tuple(scene.call_other(tool, ()) for tool in agent.tools)
+            found["idle"] = replace(
+                found["plain"], clause=rng.choice(idle), calls=calls, right=None, setting="idle"
+            )
+            chosen = found[rng.choices([*found], [SHARES[one] for one in found])[0]]
+            if chosen.setting in {"plain", "none", "near"}:
+                chosen = replace(chosen, clause=maker.say(scene, rng))
+            if made < count:
+                made += 1
+                yield chosen
 
 
 def make_choices(

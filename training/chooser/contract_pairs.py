@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from precompiles.short_format.call_text import CallArgument, shorten_quotations, write_call
-from training.chooser.pairs import UNTOLD, Pair
+from training.chooser.pairs import UNTOLD, Pair, fill_nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,7 +151,7 @@ class _Scene:
                 return self._refer(values, call)
             case "rejected":
                 template = rng.choice(self._rejecting)
-                sentence = template.fill(order, rng)
+                sentence = fill_nested(template, order, self._accepting, rng)
                 orders = None if template.kind in UNTOLD else False
                 if sentence is None:
                     return None
@@ -171,7 +171,7 @@ class _Scene:
                 said = {slot.kind: self._say(slot.kind).text for slot in second.slots}
                 more = rng.choice(second.orders).format(**said)
                 sentence = self._wrap(order + rng.choice((" and ", ", then ", ". ")) + more)
-                return self._pair(sentence, call, "two orders", accepts=False)
+                return self._pair(sentence, call, "two orders", accepts=False, orders=True)
         return self._change(values, order, kind)
 
     def _change(self, values: dict[str, Said], order: str, kind: str) -> Pair | None:
@@ -251,7 +251,7 @@ class _Scene:
         choice = rng.random()
         if choice < HALF / 2:
             for _ in range(TRIES):
-                found = rng.choice(self._accepting).fill(order, rng)
+                found = fill_nested(rng.choice(self._accepting), order, self._accepting, rng)
                 if found is not None:
                     return found
         if choice < HALF:

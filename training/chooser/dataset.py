@@ -2,7 +2,7 @@
 
 The families are dealt into folds, of which one is left out. FOLDER then has
 
-- `train.jsonl.gz`: pairs of the other folds' families, in training templates;
+- `train.jsonl.gz`: pairs and choices of a tool of the other folds' families, in training templates;
 - `pairs.jsonl.gz`: pairs for measuring, in parts: families that were left out, templates that are
   held out, both, the families for calibration and the benchmark's, and tools of contracts, these
   three in held-out templates;
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.choices import Source, folds
-from training.chooser.clauses import make_choices
+from training.chooser.clauses import make_choices, make_trained_choices
 from training.chooser.contract_pairs import make_contract_pairs
 from training.chooser.dataset_files import CHOICES, PAIRS, TRAIN
 from training.chooser.pairs import PairMaker
@@ -59,8 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         PairMaker(trained, known).make(options.count - of_contracts, options.seed),
         make_contract_pairs(known, of_contracts, options.seed),
     )
-    count = _write(options.folder / TRAIN, map(asdict, pairs))
-    _say(f"{count:,} pairs to train on, of {len(trained.kinds)} families")
+    choices = make_trained_choices(trained, known, options.choices, options.seed)
+    count = _write(options.folder / TRAIN, map(asdict, chain(pairs, choices)))
+    _say(f"{count:,} pairs and choices to train on, of {len(trained.kinds)} families")
     rows = make_measured_pairs(trained, left_out, templates, options.measured, options.seed)
     _say(f"{_write(options.folder / PAIRS, rows):,} pairs for measuring")
     rows = make_measured_choices(left_out, options.requests, options.seed)
@@ -135,6 +136,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("folder", type=Path, help="the folder to write")
     add("--count", type=int, default=200_000, help="pairs to train on (default: 200,000)")
+    add("--choices", type=int, default=40_000, help="choices to train on (default: 40,000)")
     add("--measured", type=int, default=5_000, help="pairs of a measured part (default: 5,000)")
     add("--requests", type=int, default=20, help="requests of a family to choose for (default: 20)")
     add("--seed", type=int, default=1, help="seed of folds and data (default: 1)")

@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = load_run_file(options.chooser)
         pieces = read_vocabulary(options.base)
-        scorer = Scorer(load_chooser(found["state"], found["config"]).eval(), pieces)
+        scorer = Scorer(load_chooser(found["state"], found["config"]), pieces)
         pairs = _read(options.folder / PAIRS, options)
         choices = _read(options.folder / CHOICES, options)
         scored, chosen = score_pairs(scorer, pairs), score_choices(scorer, choices)

@@ -36,9 +36,13 @@ from training.torch_files import load_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import Self
 
 WEIGHTS, SHAPE, VOCABULARY = "model.safetensors", "config.json", "vocab.txt"
 """Files of a base's folder."""
+
+DROPOUT = 0.1
+"""Share of the hidden numbers that a training step leaves out, as BERT's own training did."""
 
 
 class BaseError(Exception):
@@ -95,7 +99,8 @@ class Attention(nn.Module):
         )
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         mixed = mixed.transpose(1, 2).reshape(count, length, width)
-        out: Tensor = self.output["LayerNorm"](hidden + self.output["dense"](mixed))
+        added = functional.dropout(self.output["dense"](mixed), DROPOUT, self.training)
+        out: Tensor = self.output["LayerNorm"](hidden + added)
         return out
 
 
@@ -115,7 +120,8 @@ class Layer(nn.Module):
         """Return the next hidden states (inputs, length, width)."""
         hidden = self.attention(hidden, mask)
         inner = functional.gelu(self.intermediate["dense"](hidden))
-        out: Tensor = self.output["LayerNorm"](hidden + self.output["dense"](inner))
+        added = functional.dropout(self.output["dense"](inner), DROPOUT, self.training)
+        out: Tensor = self.output["LayerNorm"](hidden + added)
         return out
 
 
@@ -144,6 +150,13 @@ class Encoder(nn.Module):
         self.fixed_layers = layers
         for module in (self.embeddings, *self.encoder["layer"][:layers]):
             module.requires_grad_(requires_grad=False)
+
+    def train(self, mode: bool = True) -> Self:  # noqa: FBT001, FBT002 - PyTorch's signature
+        """Set training or evaluation; what is fixed stays as in evaluation."""
+        super().train(mode)
+        for module in self.encoder["layer"][: self.fixed_layers]:
+            module.eval()
+        return self
 
     def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the last hidden states (inputs, length, width) of padded inputs."""
@@ -183,18 +196,21 @@ class Chooser(nn.Module):
         """Return the score of each pair of a sentence and a call."""
         hidden = self.encoder(batch.tokens, batch.lengths).float()
         late = interact(hidden, batch)
-        score: Tensor = self.head_call(_pool(hidden, batch)).squeeze(1)
+        score: Tensor = self.head_call(self._pool(hidden, batch)).squeeze(1)
         return score + LATE_WEIGHT * (late - self.late0)
 
     def score_moods(self, batch: Batch) -> Tensor:
         """Return the score of each sentence's mood."""
         hidden = self.encoder(batch.tokens, batch.lengths).float()
-        score: Tensor = self.head_mood(_pool(hidden, batch)).squeeze(1)
+        score: Tensor = self.head_mood(self._pool(hidden, batch)).squeeze(1)
         return score
 
     def measure_late(self, batch: Batch) -> Tensor:
         """Return the late interaction of each pair."""
         return interact(self.encoder(batch.tokens, batch.lengths).float(), batch)
+
+    def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        return functional.dropout(_pool(hidden, batch), DROPOUT, self.training)
 
 
 def interact(hidden: Tensor, batch: Batch) -> Tensor:
@@ -311,7 +327,7 @@ def make_chooser(folder: Path, seed: int) -> Chooser:
         chooser.encoder.load_state_dict(read_weights(folder / WEIGHTS))
     except RuntimeError as error:
         raise BaseError(f"weights {folder / WEIGHTS} do not fit {shape}: {error}") from error
-    return chooser
+    return chooser.eval()
 
 
 def describe(chooser: Chooser) -> dict[str, Any]:
@@ -323,4 +339,4 @@ def load_chooser(state: Mapping[str, Tensor], config: Mapping[str, Any]) -> Choo
     """Return the chooser of a file that training wrote."""
     chooser = Chooser(Shape(**config["shape"]), config["late0"])
     chooser.load_state_dict({name: one for name, one in state.items() if name != "late0"})
-    return chooser
+    return chooser.eval()

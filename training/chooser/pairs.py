@@ -12,13 +12,13 @@ Kinds of pairs, besides the templates' classes (`templates.py`), in which the ca
 | opposite | an order with the opposite verb | the original order's |
 | swapped | an order with two values of one type | the two exchanged |
 | value | an order | with another value than it says |
-| two orders | two orders | the first one's, or the second one's |
+| two orders | two orders, perhaps in a template | one of theirs |
 | fragment | a part of an order that lacks a value | the whole order's |
 | idle | a wish or a question unrelated to any tool | any |
 
 All but plain, twin and accepting templates are no orders of their call. Orders of the other kinds
 stand half of the time in an accepting template. Whether a sentence is an order at all (`orders`) is
-said of plain orders and of the templates, less those of `UNTOLD`.
+said of plain orders, of two orders, and of the templates, less those of `UNTOLD`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ SHARES: Mapping[str, int] = {
     "opposite": 9,
     "swapped": 15,
     "value": 3,
-    "two orders": 3,
+    "two orders": 6,
     "fragment": 3,
     "idle": 1,
 }
@@ -88,6 +88,9 @@ REQUESTS, PAIRS = 6, 4
 
 WRAPPED_SHARE = 0.5
 """Share of the sentences that stand in an accepting template, where any does."""
+
+NESTED_SHARE = 0.5
+"""Templates whose order stands in an accepting template, where both allow it."""
 
 TRIES = 20
 
@@ -160,7 +163,7 @@ class PairMaker:
         kinds, weights = [*SHARES], [*SHARES.values()]
         made = 0
         while made < count:
-            agent = self._agent(rng)
+            agent = self.make_agent(rng)
             for _ in range(REQUESTS):
                 scene = choose_scene(agent, rng)
                 if scene is None:
@@ -176,7 +179,8 @@ class PairMaker:
         """Generate a pair of a kind of `SHARES`; None if the request allows none."""
         return self._makers[kind](scene, rng)
 
-    def _agent(self, rng: random.Random) -> Agent:
+    def make_agent(self, rng: random.Random) -> Agent:
+        """Generate an agent with tools of a family."""
         source = self._source
         is_composed = bool(source.things) and rng.random() < COMPOSED_SHARE
         kind = (
@@ -195,12 +199,13 @@ class PairMaker:
             return form.format(C=order, chat=rng.choice(CHAT))
         if rng.random() < WRAPPED_SHARE:
             for _ in range(TRIES):
-                found = rng.choice(self._accepting).fill(order, rng)
+                found = fill_nested(rng.choice(self._accepting), order, self._accepting, rng)
                 if found is not None:
                     return found
         return order + rng.choice(_ENDS)
 
-    def _say(self, scene: Scene, rng: random.Random) -> str:
+    def say(self, scene: Scene, rng: random.Random) -> str:
+        """Return a scene's order or question, perhaps in an accepting template."""
         return self._wrap(scene.order, rng, is_sentence=scene.wording.is_sentence)
 
     # -- kinds of pairs -- #
@@ -218,7 +223,7 @@ class PairMaker:
         # A template may want a form of the verb that is not known.
         for _ in range(TRIES):
             template = rng.choice(templates)
-            sentence = template.fill(scene.order, rng)
+            sentence = fill_nested(template, scene.order, self._accepting, rng)
             if sentence is not None:
                 orders = None if template.kind in UNTOLD else template.accepts
                 call = scene.call(leave_values(scene, rng))
@@ -238,7 +243,7 @@ class PairMaker:
         twin = rng.choice(TRAINED_TWINS)
         if rng.random() < 0.5:
             call = scene.call(_twin_values(twin, scene, ""), make_twin(twin, scene.tool))
-            return _pair(scene, self._say(scene, rng), call, "near", accepts=False)
+            return _pair(scene, self.say(scene, rng), call, "near", accepts=False)
         if scene.wording.is_sentence:
             return None
         sentence = rng.choice(twin.wordings).format(c=scene.order)
@@ -258,7 +263,7 @@ class PairMaker:
         other, values = rng.choice(fitting) if fitting else (rng.choice(others), ())
         kind = "sibling" if is_sibling else "other"
         call = scene.call_other(other, values)
-        return _pair(scene, self._say(scene, rng), call, kind, accepts=False)
+        return _pair(scene, self.say(scene, rng), call, kind, accepts=False)
 
     def _exchanged(self, scene: Scene, rng: random.Random, what: str) -> Pair | None:
         text, own = scene.wording.text, scene.tool.pattern
@@ -302,14 +307,14 @@ class PairMaker:
             values[place] = "false" if values[place] == "true" else "true"
         else:
             return None
-        sentence = self._say(scene, rng)
+        sentence = self.say(scene, rng)
         return _pair(scene, sentence, scene.call(values), "swapped", accepts=False)
 
     def _value(self, scene: Scene, rng: random.Random) -> Pair | None:
         said = [p.slot for p in scene.tool.pattern.parameters if _is_said(scene, p.slot)]
         if not said:
             return None
-        sentence = self._say(scene, rng)
+        sentence = self.say(scene, rng)
         for _ in range(TRIES):
             changed = change_value(scene, rng.choice(said), rng)
             if changed.values != scene.values:
@@ -325,10 +330,15 @@ class PairMaker:
             return None
         orders = [scene.order, second] if rng.random() < 0.6 else [second, scene.order]
         join = rng.choice(JOINS)
-        sentence = join.join(orders)
-        if "." not in join:
-            sentence = self._wrap(sentence, rng, is_sentence=False)
-        return _pair(scene, sentence, scene.call(), "two orders", accepts=False)
+        both = join.join(orders)
+        template = rng.choice(self._rejecting)
+        is_rejected = rng.random() < WRAPPED_SHARE and template.variant == "order"
+        if is_rejected and not template.is_plain:
+            said = None if template.kind in UNTOLD else False
+            sentence = template.fill(both, rng) or both
+            return _pair(scene, sentence, scene.call(), "two orders", accepts=False, orders=said)
+        sentence = both if "." in join else self._wrap(both, rng, is_sentence=False)
+        return _pair(scene, sentence, scene.call(), "two orders", accepts=False, orders=True)
 
     def _fragment(self, scene: Scene, rng: random.Random) -> Pair | None:
         words, values = scene.order.split(), [one for one in scene.values if one != UNKNOWN]
@@ -347,6 +357,23 @@ class PairMaker:
         wording = rng.choice(wordings)
         sentence = self._wrap(wording.text, rng, is_sentence=wording.is_sentence)
         return _pair(scene, sentence, scene.call(leave_values(scene, rng)), "idle", accepts=False)
+
+
+def fill_nested(
+    template: Template, order: str, accepting: Sequence[Template], rng: random.Random
+) -> str | None:
+    """Fill a template; where the order stands as a clause, at times in an accepting one.
+
+    So a sentence has parts of two templates, and none of them is learnt by its other words.
+    """
+    if template.takes_clause and rng.random() < NESTED_SHARE:
+        inner = rng.choice(accepting)
+        if inner.is_clause:
+            clause = inner.fill(order, rng)
+            if clause is not None:
+                clause = clause.rstrip(".!")
+                order = clause if clause.startswith("I ") else clause[0].lower() + clause[1:]
+    return template.fill(order, rng)
 
 
 def choose_scene(agent: Agent, rng: random.Random) -> Scene | None:

@@ -6,6 +6,7 @@ verb (`inflection.py`), and may have other slots, `SLOTS`.
 
 from __future__ import annotations
 
+import re
 import string
 import tomllib
 from collections import defaultdict
@@ -41,6 +42,10 @@ LEAST_HELD_OUT, MOST_HELD_OUT = 0.1, 0.3
 SMALL_CLASS = 10
 """Classes of fewer templates may hold out any share."""
 
+_CLAUSE_PLACE = re.compile(r"(?:^|[.,:;!?] |[-\u2013\u2014] ?)\{order\}")
+"""The order's place at the beginning of a text, or after a mark."""
+
+_ONE_CLAUSE = re.compile(r"[^.:;!?]*\{order\}[^.:;!?]*[.!]?")
 _FIELDS = {"text": str, "variant": str, "held_out": bool, "plain": bool}
 _Table: TypeAlias = "Mapping[str, Any]"
 
@@ -66,6 +71,16 @@ class Template:
 
     is_plain: bool
     """Whether it has no order."""
+
+    @property
+    def takes_clause(self) -> bool:
+        """Whether a whole clause may stand in the place of the order."""
+        return self.variant == "order" and _CLAUSE_PLACE.search(self.text) is not None
+
+    @property
+    def is_clause(self) -> bool:
+        """Whether the filled template may stand in the place of an order: it is one sentence."""
+        return self.variant == "order" and _ONE_CLAUSE.fullmatch(self.text) is not None
 
     def fill(self, order: str, rng: random.Random) -> str | None:
         """Return the sentence with an order; None if the form of the verb is not known."""

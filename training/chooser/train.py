@@ -4,8 +4,9 @@
 
 BASE has `model.safetensors`, `config.json` and `vocab.txt` of a BERT encoder. RUN gets
 `chooser.pt`, the network, and `checkpoint.pt`, what --resume needs; both are written each few
-minutes, and at the end. A step has a batch of pairs and one of sentences, so that both outputs
-end an epoch together.
+minutes, and at the end. A step has a batch of pairs, one of sentences and one of choices, so that
+all end an epoch together. The loss of a choice is the cross entropy of the softmax over its calls'
+scores and 0, which stands for none.
 
 Needs training/requirements.txt. With the same machine, number of threads and options, the results
 are bit-for-bit equal, with or without interruption by --resume. Ctrl-C saves and stops, and
@@ -45,7 +46,7 @@ from training.torch_files import save_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from training.chooser.batches import Examples
+    from training.chooser.batches import Choices, Examples
     from training.chooser.network import Chooser
 
 CHOOSER, CHECKPOINT, LOG = "chooser.pt", "checkpoint.pt", "log.jsonl"
@@ -53,8 +54,14 @@ FORMAT = 1
 LATE_EXAMPLES = 512
 """Pairs whose late interaction before training is the zero of the scores."""
 
+SEED_STRIDE = 1_000_003
+"""Between the generators of two seeds: more than a run has steps."""
+
 HEAD_FACTOR = 10.0
 """Learning rate of the heads, which are new, relative to the encoder's."""
+
+MOOD_SMOOTHING = 0.05
+"""Doubt in the labels of moods, so that templates are not learnt by heart."""
 
 PAUSE_SECONDS = 1.0
 
@@ -111,6 +118,9 @@ class Tally:
     calls: int = 0
     moods_right: int = 0
     moods: int = 0
+    choice_loss: float = 0.0
+    choices_right: int = 0
+    choices: int = 0
 
 
 class Run:
@@ -135,10 +145,10 @@ class Run:
         self._chooser.encoder.fix(options.fixed_layers)
         self._trained = {n: p for n, p in self._chooser.named_parameters() if p.requires_grad}
         self._optimiser = make_optimiser(self._trained, options.learning_rate)
-        calls, moods = self._data.calls, self._data.moods
-        self._calls = Order(calls, batch=options.batch, seed=options.seed, name="calls")
-        share = max(1, round(options.batch * len(moods) / len(calls)))
-        self._moods = Order(moods, batch=share, seed=options.seed, name="moods")
+        calls = self._data.calls
+        self._calls = self._order(calls, "calls")
+        self._moods = self._order(self._data.moods, "moods")
+        self._choices = self._order(self._data.choices, "choices")
         self._plan = Steps(options.steps or max(1, round(options.epochs * self._calls.batches)))
         self._step, self._elapsed_before, self._tally = 0, 0.0, Tally()
         if options.resume:
@@ -150,9 +160,16 @@ class Run:
             )
         elif options.start is None:
             self._chooser.late0 = measure_late(self._chooser, calls, self._calls)
+        self._chooser.train()
         options.out.mkdir(parents=True, exist_ok=True)
         self._log = open_log(options.out / LOG, self._step + 1)
         self._began = self._saved = time.monotonic()
+
+    def _order(self, examples: Examples | Choices, name: str) -> Order:
+        """Return the batches of one kind, as many in an epoch as of pairs."""
+        options = self._options
+        share = max(1, round(options.batch * len(examples) / len(self._data.calls)))
+        return Order(examples.lengths, batch=share, seed=options.seed, name=name)
 
     def go(self) -> bool:
         """Train until the end or until stopped; return whether the end was reached.
@@ -163,7 +180,7 @@ class Run:
         _say(
             f"{'Going on' if self._step else 'Beginning'} at step {self._step + 1} of "
             f"{self._plan.total}: {len(self._data.calls):,} pairs and {len(self._data.moods):,} "
-            f"sentences, {self._data.skipped} too long; "
+            f"sentences, {len(self._data.choices):,} choices, {self._data.skipped} too long; "
             f"{sum(p.numel() for p in self._trained.values()):,} numbers to learn"
         )
         with self._log:
@@ -190,16 +207,29 @@ class Run:
             warmup_steps=options.warmup,
             decay="linear",
         )
+        # What is dropped is a function of seed and step, so that a resumed run drops the same.
+        torch.manual_seed(options.seed * SEED_STRIDE + self._step)
         self._optimiser.zero_grad(set_to_none=True)
-        calls, moods = (order.batch(self._step) for order in (self._calls, self._moods))
+        calls, moods, choices = (
+            order.batch(self._step) for order in (self._calls, self._moods, self._choices)
+        )
         with torch.autocast("cpu", torch.bfloat16, enabled=options.bf16):
             scores = self._chooser.score_calls(data.calls.batch(calls))
         loss, right = _learn(scores, data.calls.label(calls))
         tally.call_loss, tally.calls_right = tally.call_loss + loss, tally.calls_right + right
         with torch.autocast("cpu", torch.bfloat16, enabled=options.bf16):
             scores = self._chooser.score_moods(data.moods.batch(moods))
-        loss, right = _learn(scores, data.moods.label(moods))
+        smooth = data.moods.label(moods) * (1 - MOOD_SMOOTHING) + MOOD_SMOOTHING / 2
+        loss, right = _learn(scores, smooth)
         tally.mood_loss, tally.moods_right = tally.mood_loss + loss, tally.moods_right + right
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.bf16):
+            scores = self._chooser.score_calls(data.choices.batch(choices))
+        table = data.choices.tabulate(scores.float(), choices)
+        loss, right = _learn_choices(table, data.choices.label(choices, table.shape[1] - 1))
+        tally.choice_loss, tally.choices_right = (
+            tally.choice_loss + loss,
+            tally.choices_right + right,
+        )
         norm = float(torch.nn.utils.clip_grad_norm_([*self._trained.values()], options.clip))
         if not norm < float("inf"):
             raise RunError(
@@ -210,11 +240,10 @@ class Run:
             group["lr"] = rate * group["factor"]
         self._optimiser.step()
         self._step += 1
-        tally.steps, tally.calls, tally.moods = (
-            tally.steps + 1,
-            tally.calls + len(calls),
-            tally.moods + len(moods),
-        )
+        tally.steps += 1
+        tally.calls += len(calls)
+        tally.moods += len(moods)
+        tally.choices += len(choices)
 
     def _report(self) -> None:
         """Write a line of the steps since the last one, to the log and the terminal."""
@@ -225,6 +254,8 @@ class Run:
             "call_right": round(tally.calls_right / tally.calls, 4),
             "mood_loss": round(tally.mood_loss / tally.steps, 4),
             "mood_right": round(tally.moods_right / tally.moods, 4),
+            "choice_loss": round(tally.choice_loss / tally.steps, 4),
+            "choice_right": round(tally.choices_right / tally.choices, 4),
             "seconds": round(self._elapsed(), 1),
             "cpu_seconds": round(time.process_time(), 1),
         }
@@ -234,6 +265,7 @@ class Run:
         _say(
             f"step {self._step}/{self._plan.total}  call {line['call_loss']:.3f} "
             f"{line['call_right']:.1%}  mood {line['mood_loss']:.3f} {line['mood_right']:.1%}  "
+            f"choice {line['choice_loss']:.3f} {line['choice_right']:.1%}  "
             f"{left / 60:.0f} min left"
         )
 
@@ -332,6 +364,13 @@ def _learn(scores: torch.Tensor, labels: torch.Tensor) -> tuple[float, int]:
     loss = functional.binary_cross_entropy_with_logits(scores.float(), labels)
     loss.backward()
     return loss.item(), int(((scores > 0) == (labels > 0.5)).sum())
+
+
+def _learn_choices(table: torch.Tensor, rights: torch.Tensor) -> tuple[float, int]:
+    """Add the gradients of a batch of choices; return its mean loss and the right answers."""
+    loss = functional.cross_entropy(table, rights)
+    loss.backward()
+    return loss.item(), int((table.argmax(1) == rights).sum())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,21 +1,24 @@
-"""Tables of exp, GELU and tanh in integers, which `decimal` computes with correct rounding.
+"""Tables of exp, GELU and tanh in integers, rounded correctly from integers of 192 fractional bits.
 
 No function of libm or NumPy is involved whose last bit differs between processors.
 """
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from pyevm_agents.models.decoding.fixed_point import (
+    EXACT_BITS,
     FINE_BITS,
     HALF_BITS,
     MAX_NATS,
     build_exponentials,
+    compute_powers,
+    round_exact,
 )
 
 if TYPE_CHECKING:
@@ -41,8 +44,11 @@ GELU_LIMIT = 1 << (STEP_BITS + 6)
 TAIL_END = 5 << STEP_BITS
 """Argument from which GELU is the identity to 2^-16, and 0 on the other side."""
 
-_CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
-_PI = Decimal("3.141592653589793238462643383279502884197")
+_LEAST_BITS = EXACT_BITS - 96
+"""A series ends with the first term below 2^-96."""
+
+_CONTEXT = Context(prec=60)
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
 
 @cache
@@ -68,28 +74,38 @@ def build_gelu() -> Floats:
         argument is an index of Python and NumPy.
     """
     tail = np.zeros(GELU_LIMIT + 1, np.int64)
-    tail[:TAIL_END] = [_compute_tail(step) for step in range(TAIL_END)]
+    tail[:TAIL_END] = _compute_tails()
     upper = np.arange(GELU_LIMIT) << (UNIT_BITS - STEP_BITS)
     return np.concatenate([upper - tail[:-1], -tail[:0:-1]]).astype(np.float64)
 
 
-def _compute_tail(step: int) -> int:
-    """Return x times the normal distribution's tail beyond x = step * 2^-10, in units of 2^-16.
+def _compute_tails() -> list[int]:
+    """Return x times the normal distribution's tail beyond x, in units of 2^-16.
 
-    The integral from 0 to x is the density times x + x^3/3 + x^5/15 + … Source: Abramowitz and
-    Stegun, 26.2.11.
+    x is each multiple of 2^-10 below `TAIL_END`. The integral from 0 to x is the density times
+    x + x^3/3 + x^5/15 + … Source: Abramowitz and Stegun, 26.2.11. The density at (k + 1) h is that
+    at k h times exp(-h^2/2) exp(-k h^2).
     """
-    x = Decimal(step) / (1 << STEP_BITS)
-    square = x * x
-    term = total = x
-    odd = 1
-    while term > Decimal("1e-20"):
-        odd += 2
-        term = _CONTEXT.divide(_CONTEXT.multiply(term, square), Decimal(odd))
-        total = _CONTEXT.add(total, term)
-    density = _CONTEXT.divide(_CONTEXT.exp(-square / 2), _CONTEXT.sqrt(2 * _PI))
-    tail = x * (Decimal("0.5") - _CONTEXT.multiply(density, total))
-    return int((tail * (1 << UNIT_BITS)).to_integral_value(ROUND_HALF_EVEN))
+    one, half = 1 << EXACT_BITS, 1 << (EXACT_BITS - 1)
+    square_step = Decimal(1) / (1 << (2 * STEP_BITS))
+    powers = compute_powers(square_step)
+    halves = compute_powers(square_step / 2)
+    next(halves)
+    first = next(halves)
+    density = int(_CONTEXT.divide(Decimal(one), _CONTEXT.sqrt(2 * _PI)))
+    found = []
+    for step, power in zip(range(TAIL_END), powers, strict=False):
+        square = step * step
+        term = total = step << (EXACT_BITS - STEP_BITS)
+        odd = 1
+        while term >> _LEAST_BITS:
+            odd += 2
+            term = (term * square >> (2 * STEP_BITS)) // odd
+            total += term
+        beyond = half - (density * total >> EXACT_BITS)
+        found.append(round_exact(step * beyond >> STEP_BITS, UNIT_BITS))
+        density = (density * first >> EXACT_BITS) * power >> EXACT_BITS
+    return found
 
 
 def compute_tanh(arguments: Floats) -> Floats:

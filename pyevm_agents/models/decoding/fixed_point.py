@@ -1,8 +1,8 @@
 """Log-probabilities of tokens in integers, from float32 logits.
 
 The same logits give the same integers on every machine: exp and log come from tables of integers,
-which `decimal` computes with correct rounding, and sums are of integers. No function of libm or
-NumPy with a result that differs between processors is involved.
+rounded correctly from integers of 192 fractional bits, and sums are of integers. No function of
+libm or NumPy with a result that differs between processors is involved.
 
 1. A logit becomes an integer in units of 2^-16 (`SCALE`): times 65,536, exact in float64, rounded
    half to even.
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,8 @@ from precompiles.language_model import NAT
 from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 SCALE = NAT
@@ -49,6 +52,9 @@ LOG_BITS = 12
 
 MAX_LOGIT = 1 << 31
 """Bound of a logit's size: distances then fit 64 bits."""
+
+EXACT_BITS = 192
+"""Fractional bits of the numbers that tables are rounded from."""
 
 _CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
@@ -96,11 +102,34 @@ def _log(total: int) -> int:
 @cache
 def build_exponentials() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the tables of exp(-x) for coarse and fine steps; the last coarse entry is 0."""
-    one = Decimal(1 << HALF_BITS)
-    steps = MAX_NATS << (SCALE_BITS - FINE_BITS)
-    coarse = [_round(one * _exp(-(row << FINE_BITS))) for row in range(steps)]
-    fine = [_round(one * _exp(-row)) for row in range(1 << FINE_BITS)]
+    step = Decimal(1) / SCALE
+    coarse, fine = (
+        [round_exact(one, HALF_BITS) for one in islice(compute_powers(by), count)]
+        for by, count in (
+            (step * (1 << FINE_BITS), MAX_NATS << (SCALE_BITS - FINE_BITS)),
+            (step, 1 << FINE_BITS),
+        )
+    )
     return np.array([*coarse, 0], np.int64), np.array(fine, np.int64)
+
+
+def compute_powers(step: Decimal) -> Iterator[int]:
+    """Yield exp(-k * step) for k = 0, 1, 2, … in units of 2^-192, rounded down at each.
+
+    An error of 1 unit a step stays far below what a table rounds to, and one product of integers
+    costs a hundredth of `decimal`'s exponential.
+    """
+    factor = int(_CONTEXT.multiply(_CONTEXT.exp(-step), Decimal(1 << EXACT_BITS)))
+    power = 1 << EXACT_BITS
+    while True:
+        yield power
+        power = power * factor >> EXACT_BITS
+
+
+def round_exact(number: int, bits: int) -> int:
+    """Round a number in units of 2^-192 to one in units of 2^-bits, halves up."""
+    drop = EXACT_BITS - bits
+    return (number + (1 << drop - 1)) >> drop
 
 
 @cache
@@ -109,10 +138,6 @@ def build_logarithms() -> tuple[tuple[int, ...], int]:
     one = 1 << LOG_BITS
     logs = tuple(_round(SCALE * _CONTEXT.ln(Decimal(one + i) / one)) for i in range(one))
     return logs, _round(SCALE * SCALE * _CONTEXT.ln(Decimal(2)))
-
-
-def _exp(units: int) -> Decimal:
-    return _CONTEXT.exp(Decimal(units) / SCALE)
 
 
 def _round(value: Decimal) -> int:

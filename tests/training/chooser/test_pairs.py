@@ -4,6 +4,7 @@ import random
 import re
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,12 @@ import pytest
 
 from training.agents import make_agent
 from training.choices import COMPOSED, Source, folds
-from training.chooser.clauses import make_choices
+from training.chooser.clauses import make_choices, make_trained_choices
 from training.chooser.contract_pairs import make_contract_pairs
 from training.chooser.dataset import choose_sources, make_measured_pairs
-from training.chooser.pairs import SHARES, UNTOLD, PairMaker, choose_scene, is_order
-from training.chooser.templates import choose_part, read_templates
-from training.kinds import CALIBRATION, HELD_OUT, SEEN
+from training.chooser.pairs import SHARES, UNTOLD, PairMaker, choose_scene, fill_nested, is_order
+from training.chooser.templates import Template, choose_part, read_templates
+from training.kinds import CALIBRATION, HELD_OUT, IDLE, SEEN
 from training.kinds.composed import OPERATIONS, THINGS
 
 if TYPE_CHECKING:
@@ -209,3 +210,31 @@ def test_choices_offer_the_right_call_where_there_is_one() -> None:
             len(other.calls),
         )
         assert one.calls != other.calls
+
+
+def test_choices_to_train_on_are_in_training_wordings_and_have_one_right_call() -> None:
+    found = list(make_trained_choices(Source(kinds=SEEN), TRAINED, 1_500, 3))
+    assert found[:200] == list(make_trained_choices(Source(kinds=SEEN), TRAINED, 200, 3))
+    assert {one.setting for one in found} == {"plain", "none", "near", "twin", "idle"}
+    for one in found:
+        assert (one.right is None) == (one.setting in {"none", "idle"})
+        assert one.right is None or one.right < len(one.calls)
+    held_out = {w.text for p in IDLE.patterns for w in p.wordings if w.is_held_out}
+    assert held_out.isdisjoint(one.clause for one in found)
+
+
+def test_a_template_within_another_keeps_the_label_of_the_outer_one() -> None:
+    rng = random.Random(2)  # noqa: S311 - a seed of tests
+    outer = Template(
+        text="{order} if {name} agrees.", variant="order", kind="condition", accepts=False,
+        is_held_out=False, is_plain=False,
+    )  # fmt: skip
+    inner = replace(outer, text="Strange as it may seem, {order}!", kind="wrapper", accepts=True)
+    two = replace(inner, text="The bank called. {order}.")
+    gerund = replace(outer, text="Imagine {order}.", variant="gerund")
+    assert (outer.takes_clause, gerund.takes_clause) == (True, False)
+    assert (inner.is_clause, two.is_clause) == (True, False)
+    found = {fill_nested(outer, "pay mia 3", [inner, two], rng) for _ in range(60)}
+    starts = {str(one).partition(" if ")[0] for one in found}
+    assert starts == {"pay mia 3", "strange as it may seem, pay mia 3"}
+    assert fill_nested(gerund, "pay mia 3", [inner], rng) == "Imagine paying mia 3."

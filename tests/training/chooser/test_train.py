@@ -17,6 +17,7 @@ from tests.training.chooser.tiny_chooser import PIECES, write_base, write_pairs
 from training import pause
 from training.chooser import evaluate, train
 from training.chooser.batches import Examples, Order, read_training_data
+from training.chooser.network import load_chooser
 from training.stop import STOPPED
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def arguments(folder: Path, out: str, *more: str) -> list[str]:
     base, data = folder / "base", folder / "train.jsonl.gz"
     if not base.exists():
         write_base(base)
-        write_pairs(data)
+        write_pairs(data, choices=30)
     shape = ["--batch", "16", "--warmup", "2", "--fixed-layers", "1", "--log-steps", "2"]
     return [str(data), "--base", str(base), "--out", str(folder / out), *shape, *more]
 
@@ -142,7 +143,7 @@ def test_a_run_is_not_mixed_with_another(
     ]:
         assert train.main(arguments(tmp_path, "run", *more)) == 1
         assert problem in capsys.readouterr().err
-    write_pairs(tmp_path / "train.jsonl.gz", 40)
+    write_pairs(tmp_path / "train.jsonl.gz", 40, choices=30)
     assert train.main(arguments(tmp_path, "run", "--steps", "1", "--resume")) == 1
     assert "with data_sha256" in capsys.readouterr().err
     (tmp_path / "run" / train.CHECKPOINT).write_bytes(b"PK")
@@ -156,7 +157,7 @@ def test_a_run_is_not_mixed_with_another(
 def test_an_epoch_has_every_example_once_in_batches_of_like_length() -> None:
     lengths = [3 + place % 17 for place in range(200)]
     examples = Examples(tokens=tuple((0,) * n for n in lengths), sentences=(1,) * 200)
-    order = Order(examples, batch=8, seed=1, name="calls")
+    order = Order(examples.lengths, batch=8, seed=1, name="calls")
     epochs = [
         [order.batch(step) for step in range(start, start + order.batches)]
         for start in (0, order.batches)
@@ -167,16 +168,47 @@ def test_an_epoch_has_every_example_once_in_batches_of_like_length() -> None:
         assert sum(spread) / len(spread) < 2
     assert epochs[0] != epochs[1]
     assert order.batch(0) == epochs[0][0]
-    assert Order(examples, batch=8, seed=1, name="moods").batch(0) != epochs[0][0]
+    assert Order(examples.lengths, batch=8, seed=1, name="moods").batch(0) != epochs[0][0]
 
 
 def test_the_moods_are_those_that_are_said(tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "train.jsonl.gz")
+    path = write_pairs(tmp_path / "train.jsonl.gz", choices=20)
     data = read_training_data(path, WordPiece(PIECES))
     with gzip.open(path, "rt") as file:
-        said = [row["orders"] for row in map(json.loads, file) if row["orders"] is not None]
+        said = [row["orders"] for row in map(json.loads, file) if row.get("orders") is not None]
     assert len(data.calls) == 90
     assert list(data.moods.labels) == said
+
+
+def test_a_choice_is_a_row_of_its_own_calls_and_none(tmp_path: Path) -> None:
+    data = read_training_data(
+        write_pairs(tmp_path / "train.jsonl.gz", choices=20), WordPiece(PIECES)
+    ).choices
+    assert len(data) == 20
+    places = [3, 0, 7, 11]
+    counts = [data.starts[place + 1] - data.starts[place] for place in places]
+    assert set(counts) == {2, 3}
+    assert data.batch(places).tokens.shape[0] == sum(counts)
+    table = data.tabulate(torch.arange(1.0, sum(counts) + 1), places)
+    given = [one for row in table[:, :-1].tolist() for one in row if one > -torch.inf]
+    assert given == [*range(1, sum(counts) + 1)]
+    assert table[:, -1].tolist() == [0.0] * len(places)
+    rights = [data.rights[place] for place in places]
+    expected = [3 if right is None else right for right in rights]
+    assert data.label(places, 3).tolist() == expected
+
+
+def test_what_training_drops_is_kept_in_use(tmp_path: Path) -> None:
+    assert train.main(arguments(tmp_path, "run", "--steps", "1")) == 0
+    found = read(tmp_path, "run", train.CHOOSER)
+    chooser = load_chooser(found["state"], found["config"])
+    chooser.encoder.fix(1)
+    batch = Examples(tokens=((2, 5, 6, 3, 7, 3),), sentences=(2,)).batch([0])
+    in_use = [chooser.score_calls(batch).item() for _ in range(3)]
+    assert len(set(in_use)) == 1
+    chooser.train()
+    assert len({chooser.score_calls(batch).item() for _ in range(3)}) > 1
+    assert not chooser.encoder.encoder["layer"][0].training
 
 
 def test_a_chooser_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,8 +59,11 @@ def write_safetensors(path: Path, tensors: dict[str, Tensor]) -> None:
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def write_pairs(path: Path, count: int = 90) -> Path:
-    """Write pairs: a sentence of letters orders the call that begins with the same letter."""
+def write_pairs(path: Path, count: int = 90, *, choices: int = 0) -> Path:
+    """Write pairs: a sentence of letters orders the call that begins with the same letter.
+
+    Choices of a call follow: of three with other letters, or two without the right one.
+    """
     rng = random.Random(3)  # noqa: S311 - made-up data
     with gzip.open(path, "wt", encoding="utf-8") as file:
         for _ in range(count):
@@ -77,4 +80,10 @@ def write_pairs(path: Path, count: int = 90) -> Path:
                 "part": "calibration",
             }
             file.write(json.dumps(row) + "\n")
+        for _ in range(choices):
+            letters = rng.sample("abcdef", k=3)
+            right = rng.choice([0, 1, 2, None])
+            calls = [f"{one} = u" for one in letters if right is not None or one != letters[0]]
+            chosen = {"clause": letters[right or 0], "calls": calls, "right": right}
+            file.write(json.dumps(chosen | {"setting": "plain"}) + "\n")
     return path
