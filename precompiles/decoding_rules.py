@@ -8,9 +8,10 @@
 | `doubted_probability` | least probability of an order where the rules are in doubt | 0: no judge |
 | `choice_probability` | least probability that one way is meant, not another | 0: no judge |
 | `sure_probability` | least probability of an order where they are sure | 0: they alone decide |
+| `request_probability` | least probability that a request which acts is one | 0: not read |
 
 Probabilities are in 65,536ths (`short_format/judge.py`). The first two belong together, and need
-`short_format` and a profile with a chooser; the third needs them.
+`short_format` and a profile with a chooser; the others need them.
 
 Source: docs/architecture.md#short-format, #order-judge, #gate.
 """
@@ -37,7 +38,9 @@ MAX_SURPRISAL = 1 << 32
 JUDGE = ("doubted_probability", "choice_probability")
 """The rules of a judge, both or none."""
 
-SURE = "sure_probability"
+SURE, REQUEST = "sure_probability", "request_probability"
+ALL_JUDGE = (*JUDGE, SURE, REQUEST)
+"""The rules that a judge may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ class DecodingRules:
             "short_format": SHORT_FORMAT,
             "max_surprisal": MAX_SURPRISAL,
             "stated_values": 1,
-            **dict.fromkeys((*JUDGE, SURE), PROBABILITY_ONE - 1),
+            **dict.fromkeys(ALL_JUDGE, PROBABILITY_ONE - 1),
         }
         for name, value in rules:
             if name == "router_weight":
@@ -85,7 +88,7 @@ class DecodingRules:
                 raise ValueError(
                     f"decoding rule {name} {value}: must be 1 to {limits[name]}; leave it out for 0"
                 )
-        judged = [name for name in (*JUDGE, SURE) if name in values]
+        judged = [name for name in ALL_JUDGE if name in values]
         missing = [name for name in (*JUDGE, "short_format") if name not in values]
         if judged and missing:
             raise ValueError(f"decoding rule {judged[0]}: needs {', '.join(missing)}")
@@ -97,6 +100,7 @@ class DecodingRules:
                 doubted=values["doubted_probability"],
                 choice=values["choice_probability"],
                 sure=values.get(SURE, 0),
+                request=values.get(REQUEST, 0),
             )
             if judged
             else None,

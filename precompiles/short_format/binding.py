@@ -847,9 +847,9 @@ class _Binder:
             self._note(Obstacle("lengths", progress=8))
             return None
         if most == 1:
-            is_amount = any(slot.role is ValueRole.AMOUNT and of for slot, of in single)
+            is_amount = any(self._is_amount(slot, of) for slot, of in single)
             if is_amount and not lists and self._has_text("each"):
-                # `20 USDC each for 10 pupils`
+                # `20 USDC each for 10 pupils`, `Pay Ann 34 GHO each`
                 self._note(Obstacle("each", progress=8))
                 return None
             return 1
@@ -912,6 +912,11 @@ class _Binder:
             self._note(Obstacle("lengths", progress=8))
             return None
         return most
+
+    def _is_amount(self, slot: ParameterSlot, of: Sequence[int]) -> bool:
+        """Return whether values are amounts: by the slot, or by the unit that is said."""
+        units = {self._items[place].mention.unit for place in of}
+        return slot.role is ValueRole.AMOUNT or UnitKind.TOKEN in units
 
     def _has_text(self, text: str) -> bool:
         return any(one.text.lower() == text for one in self._mentions)

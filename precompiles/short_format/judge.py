@@ -3,11 +3,13 @@
 The rules say which calls a request admits. The judge, a chooser, scores the mood of each order's
 sentence, and each way to carry the order out. It removes calls, and never adds one:
 
+    Pay Ann 5. Kidding!                the request          the mood is too low: nothing is done
     Close the blinds of room 3?        an order in doubt    the mood is too low: nothing is done
     Freshen the hatch                  open: rejected       paint: admitted
 
-All orders of a request are judged before the first act. What only reads needs no order: there the
-scores rank, and decide in doubt. With a judge the rules also leave to it which tool a verb means
+A request that changes something is judged as a whole, so that all its words count, and all its
+orders before the first act. What only reads needs no order: there the scores rank, and decide in
+doubt. With a judge the rules also leave to it which tool a verb means
 that no list of theirs has, but not of tools that move something.
 
 Source: docs/architecture.md#order-judge.
@@ -60,6 +62,9 @@ class Thresholds:
     sure: int = 0
     """As `doubted`, where the rules are sure of the order; 0: there the rules alone decide."""
 
+    request: int = 0
+    """That a request which changes something tells to act now, as a whole; 0: it is not read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -109,6 +114,15 @@ class JudgedOrder:
         return tuple((self.sentence, call) for call in calls)
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedRequest:
+    """A request as the judge reads it."""
+
+    orders: tuple[JudgedOrder, ...] = ()
+    texts: tuple[str, ...] = ()
+    """What has to be an order as a whole, quotations hidden; none if nothing is changed."""
+
+
 class OrderJudge:
     """A chooser with thresholds."""
 
@@ -122,6 +136,11 @@ class OrderJudge:
         """Whether orders of which the rules are sure need a probability as well."""
         return self._thresholds.sure > 0
 
+    @property
+    def reads_requests(self) -> bool:
+        """Whether a request that changes something needs a probability as a whole."""
+        return self._thresholds.request > 0
+
     def can_read(self, sentence: str, *calls: str) -> bool:
         """Return whether a sentence and calls have at most as many tokens as the chooser reads."""
         try:
@@ -132,18 +151,20 @@ class OrderJudge:
             return False
         return True
 
-    def count_tokens(self, orders: Sequence[JudgedOrder]) -> int:
-        """Return how many tokens the scores of orders read."""
-        sentences = _list_sentences(orders)
+    def count_tokens(self, request: JudgedRequest) -> int:
+        """Return how many tokens the scores of a request read."""
+        sentences, pairs = _list_sentences(request), _list_pairs(request.orders)
         moods = sum(map(self._chooser.count_mood_tokens, sentences))
-        return moods + sum(self._chooser.count_call_tokens(*pair) for pair in _list_pairs(orders))
+        return moods + sum(self._chooser.count_call_tokens(*pair) for pair in pairs)
 
-    def find_admitted(self, orders: Sequence[JudgedOrder]) -> tuple[tuple[int, ...], ...]:
+    def find_admitted(self, request: JudgedRequest) -> tuple[tuple[int, ...], ...]:
         """Return the ways of each order that may be taken, the surest first."""
-        sentences, pairs = _list_sentences(orders), _list_pairs(orders)
+        orders, least = request.orders, self._thresholds
+        sentences, pairs = _list_sentences(request), _list_pairs(orders)
         moods = dict(zip(sentences, self._chooser.score_moods(sentences), strict=True))
         calls = dict(zip(pairs, self._chooser.score_calls(pairs), strict=True))
-        least = self._thresholds
+        if request.texts and min(moods[one] for one in request.texts) < to_logit(least.request):
+            return ((),) * len(orders)
         lead, doubted = max(to_logit(least.choice), 1), to_logit(least.doubted)
         sure = to_logit(least.sure) if self.gates_all else doubted
         admitted = []
@@ -172,8 +193,9 @@ class OrderJudge:
         return tuple(admitted)
 
 
-def _list_sentences(orders: Sequence[JudgedOrder]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(order.bare_sentence for order in orders if order.has_mood))
+def _list_sentences(request: JudgedRequest) -> tuple[str, ...]:
+    own = [order.bare_sentence for order in request.orders if order.has_mood]
+    return tuple(dict.fromkeys((*request.texts, *own)))
 
 
 def _list_pairs(orders: Sequence[JudgedOrder]) -> tuple[tuple[str, str], ...]:

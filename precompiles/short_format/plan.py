@@ -123,6 +123,10 @@ class PlannedOrder:
     is_sure: bool
     """Whether its words decide the calls without a model: a list has the verb."""
 
+    first: int = 0
+    end: int = 0
+    """Its tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class NoPlan:
@@ -203,6 +207,29 @@ class Planner:
     def plan(self) -> tuple[PlannedOrder, ...]:
         """The orders of the plan that was found last, in the order of the text."""
         return tuple(self._planned)
+
+    def show_around(self, order: PlannedOrder, fits: Callable[[str], bool]) -> str:
+        """Return the sentences of an order, with as many of those beside it as fit.
+
+        Empty if its own do not fit.
+        """
+        size = len(self.scan.tokens)
+        starts = sorted({0, *(part.first for part in self._parts if part.is_start)})
+        first = max(start for start in starts if start <= order.first)
+        end = min((start for start in starts if start >= order.end), default=size)
+        shown = self.scan.show(first, end)
+        if not fits(shown):
+            return ""
+        is_wider = True
+        while is_wider:
+            is_wider = False
+            after = min((start for start in starts if start > end), default=size)
+            before = max((start for start in starts if start < first), default=first)
+            for wider in ((first, after), (before, end)):
+                if wider != (first, end) and fits(self.scan.show(*wider)):
+                    (first, end), is_wider = wider, True
+                    break
+        return self.scan.show(first, end)
 
     def _read(self, question: str) -> None:
         self.scan: Scan = scan(question, self._known)
@@ -434,7 +461,9 @@ class Planner:
                     step = Step(clause, calls, is_sure, place, index)
                     fillings = unfinished
             is_sure = not is_new and all(self._is_meant(one) for one in fillings)
-            self._planned.append(PlannedOrder(clause, tuple(fillings), is_sure))
+            self._planned.append(
+                PlannedOrder(clause, tuple(fillings), is_sure, order.first, order.end)
+            )
             has_result = True
             seen += order.list_mentions(self.scan)
         if step is not None:

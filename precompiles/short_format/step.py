@@ -38,7 +38,7 @@ from precompiles.short_format.base_prompt import (
     read_refused,
 )
 from precompiles.short_format.call_text import hide_quotations, shorten_quotations
-from precompiles.short_format.judge import JudgedOrder, Way
+from precompiles.short_format.judge import JudgedOrder, JudgedRequest, Way
 from precompiles.short_format.mentions import KnownWords
 from precompiles.short_format.phrases import stem
 from precompiles.short_format.plan import (
@@ -163,13 +163,32 @@ class ShortFormat:
         return found, self._planner.plan
 
     @cached_property
-    def _judged(self) -> tuple[JudgedOrder, ...]:
-        """The orders as the judge reads them: all of the request, at each step."""
+    def _judged(self) -> JudgedRequest:
+        """The request as the judge reads it: all of its orders, at each step."""
         found, orders = self._plan
         if self._judge is None or isinstance(found, NoPlan):
-            return ()
+            return JudgedRequest()
         is_only = len(orders) == 1
-        return tuple(self._read_order(order, self._judge, is_only=is_only) for order in orders)
+        judged = [self._read_order(order, self._judge, is_only=is_only) for order in orders]
+        acting = [
+            order
+            for order, one in zip(orders, judged, strict=True)
+            if any(way.acts for way in one.ways)
+        ]
+        return JudgedRequest(tuple(judged), self._read_around(acting, self._judge))
+
+    def _read_around(self, acting: Sequence[PlannedOrder], judge: OrderJudge) -> tuple[str, ...]:
+        """Return the request as one text, or as many sentences around each order as can be read."""
+        if not acting or not judge.reads_requests:
+            return ()
+        whole = _hide(self._planner.scan.text)
+        if judge.can_read(whole):
+            return (whole,)
+        shown = [
+            _hide(self._planner.show_around(order, lambda text: judge.can_read(_hide(text))))
+            for order in acting
+        ]
+        return tuple(dict.fromkeys(filter(None, shown)))
 
     def _read_order(self, order: PlannedOrder, judge: OrderJudge, *, is_only: bool) -> JudgedOrder:
         """Return an order as the judge reads it: not at all where it has nothing to decide."""
@@ -413,6 +432,10 @@ class ShortFormat:
         if not is_end and self._steps:
             start = start.removesuffix(".")
         return compose_answer(start, self._steps, " " if is_end else DONE_BEFORE)
+
+
+def _hide(request: str) -> str:
+    return hide_quotations(shorten_quotations(request))
 
 
 # -- values -- #

@@ -21,7 +21,7 @@ from benchmarks.requests.choices import ChoosingModel
 from benchmarks.requests.outcomes import Runner, Verdict
 from benchmarks.requests.world import WORLDS, World, read_requests
 from precompiles.abi import FinalAnswer, ParamType
-from precompiles.decoding_rules import JUDGE, SURE
+from precompiles.decoding_rules import ALL_JUDGE
 from pyevm_agents.agents.events import StepDecided, ToolReturned
 from pyevm_agents.devnet.chain import create_funded_chain
 from pyevm_agents.model_registry.profiles import build_model_profile
@@ -240,9 +240,7 @@ def record_world(name: str, vocabulary: Vocabulary) -> RecordedWorld:
 def _leave_out_judge(facts: ProfileFacts) -> ModelProfile:
     """Return a model's profile without its judge, whose scores take time: the rules alone."""
     profile = build_model_profile(facts)
-    decoding = tuple(
-        (name, value) for name, value in profile.decoding if name not in {*JUDGE, SURE}
-    )
+    decoding = tuple((name, value) for name, value in profile.decoding if name not in ALL_JUDGE)
     return replace(profile, decoding=decoding, chooser=b"", chooser_token_gas=0)
 
 

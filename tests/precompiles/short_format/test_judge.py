@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from precompiles.chooser import MAX_SENTENCE_TOKENS
 from precompiles.language_model import NAT
 from precompiles.short_format.judge import (
     PROBABILITY_ONE,
     JudgedOrder,
+    JudgedRequest,
     OrderJudge,
     Thresholds,
     Way,
@@ -137,7 +139,7 @@ def test_what_is_too_long_to_be_judged_the_rules_alone_decide() -> None:
     way = Way(("note. numbers = 5",), acts=True, is_read=False)
     for is_sure, admitted in ((True, (0,)), (False, ())):
         order = JudgedOrder("", (way,), is_sure=is_sure, is_gated=True)
-        assert judge(chooser).find_admitted([order]) == (admitted,)
+        assert judge(chooser).find_admitted(JudgedRequest((order,))) == (admitted,)
 
 
 class UnreadChooser(ScoredChooser):
@@ -171,6 +173,50 @@ def test_where_the_rules_are_sure_they_may_decide_alone() -> None:
     )
     assert doubted.judged_tokens > 0
     assert "I can't do that" in doubted.decided
+
+
+@pytest.mark.parametrize(
+    ("request_", "moods", "decides"),
+    [
+        ("Send 5 USDC to Bob", {}, "Action: transfer"),
+        # All of its words count, those of remarks and of other orders as well.
+        ("Send 5 USDC to Bob. Kidding!", {"Kidding": UNLIKELY}, "I can't do that"),
+        ("Note 5. Send 6 USDC to Bob", {"Note 5. Send": UNLIKELY}, "I can't do that"),
+        # A question that only reads is none to act.
+        ("What is my USDC balance?", {"": UNLIKELY}, "Action: balanceOf"),
+        ("Name: the Foxes", {"": -1}, "I can't do that"),
+    ],
+)
+def test_a_request_that_acts_is_read_as_a_whole(
+    request_: str, moods: dict[str, int], decides: str
+) -> None:
+    chooser = ScoredChooser(moods=moods)
+    thresholds = replace(THRESHOLDS, sure=0, request=HALF)
+    tools = [TRANSFER, NOTE, BALANCE, RENAME]
+    form = make_form(request_, tools, judge=judge(chooser, thresholds))
+    counted = form.judged_tokens
+    assert decides in form.decided
+    read = sum(len(one.split()) for one in chooser.moods)
+    read += sum(len(f"{sentence} {call}".split()) for sentence, call in chooser.calls)
+    assert counted == read
+
+
+def test_of_a_long_request_as_much_as_can_be_read_is_judged() -> None:
+    filler = "He repaired the roof of the old house. "
+    request = "It hailed. " + filler * 9 + "Send 5 USDC to Bob. It snowed. " + filler * 9
+    chooser = ScoredChooser()
+    form = make_form(request, [TRANSFER], judge=judge(chooser, replace(THRESHOLDS, request=1)))
+    assert form.judged_tokens
+    assert form.decided
+    read = max(chooser.moods, key=len)
+    assert "house. Send 5 USDC to Bob. It snowed." in read
+    assert "hailed" not in read
+    assert MAX_SENTENCE_TOKENS - 10 <= len(read.split()) <= MAX_SENTENCE_TOKENS
+    alone = "Send 5 USDC to Bob " + "for the new nets " * 30
+    form = make_form(
+        alone, [TRANSFER], judge=judge(chooser, replace(THRESHOLDS, sure=0, request=1))
+    )
+    assert form.judged_tokens == 0
 
 
 def test_a_form_without_a_judge_reads_no_token() -> None:

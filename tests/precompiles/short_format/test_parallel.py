@@ -69,6 +69,11 @@ LEAVE = make_tool(
     "grantLeave", "Grants leave (Club).",
     (ADDRESS, "employee", ""), (UINT, "numberOfDays", ""), mode=MODE,
 )  # fmt: skip
+TOKENS = make_tool(
+    "PayTool", "Sends tokens to somebody",
+    (ADDRESS, "token", "the ERC-20 token's address"), (ADDRESS, "recipient", "account"),
+    (UINT, "amount", "amount in whole tokens"),
+)  # fmt: skip
 WEIGHT = make_tool(
     "recordWeight", "Records the weight of an animal (Club).",
     (UINT, "animalId", ""), (UINT, "grams", "its weight"), mode=MODE,
@@ -151,6 +156,8 @@ UNCLEAR: list[tuple[tuple[Tool, ...], str]] = [
     # A number that may be an amount, or an item.
     ((BILL, PART), "Pay 20"),
     ((BILL, TRANSFER), "Send 20 USDC each to Bob and Ann, in total 40"),
+    ((TRANSFER,), "Send Bob 20 USDC each"),
+    ((TOKENS,), "Pay Bob 34 USDC each"),
     ((SEAT, TRANSFER), "Give seat 5 in row 3 to Bob and 6 to Ann"),
     ((BILL, PAY), "Pay Bob 0.1 ETH and bills"),
     # Numbers in another order, shared between others, or of one only.
