@@ -7,9 +7,9 @@ sentence, and each way to carry the order out. It removes calls, and never adds 
     Close the blinds of room 3?        an order in doubt    the mood is too low: nothing is done
     Freshen the hatch                  open: rejected       paint: admitted
 
-A request that changes something is judged as a whole, so that all its words count, and all its
-orders before the first act. What only reads needs no order: there the scores rank, and decide in
-doubt. With a judge the rules also leave to it which tool a verb means
+A request that changes something and has words beside its orders is judged as a whole, so that all
+of them count, and all orders before the first act. What only reads needs no order: there the scores
+rank, and decide in doubt. With a judge the rules also leave to it which tool a verb means
 that no list of theirs has, but not of tools that move something.
 
 Source: docs/architecture.md#order-judge.
@@ -63,7 +63,8 @@ class Thresholds:
     """As `doubted`, where the rules are sure of the order; 0: there the rules alone decide."""
 
     request: int = 0
-    """That a request which changes something tells to act now, as a whole; 0: it is not read."""
+    """That a request which changes something, and has words beside its orders, tells to act now, as
+    a whole; 0: it is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class JudgedRequest:
 
     orders: tuple[JudgedOrder, ...] = ()
     texts: tuple[str, ...] = ()
-    """What has to be an order as a whole, quotations hidden; none if nothing is changed."""
+    """What has to be an order as a whole, quotations hidden; none if nothing is changed, or there
+    are no words but the orders'."""
 
 
 class OrderJudge:

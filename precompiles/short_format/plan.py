@@ -28,6 +28,7 @@ from precompiles.short_format.english import (
     CHANGED,
     CHANGES,
     DETERMINERS,
+    GREETINGS,
     LIGHT_VERBS,
     PERFORM,
     POSSESSIVES,
@@ -207,6 +208,22 @@ class Planner:
     def plan(self) -> tuple[PlannedOrder, ...]:
         """The orders of the plan that was found last, in the order of the text."""
         return tuple(self._planned)
+
+    @property
+    def has_other_words(self) -> bool:
+        """Whether there are words beside the orders, other than greetings and courtesies."""
+        own = {part.first for order in self.orders for part in order.parts}
+        owners, mentions = self.scan.owners, self.scan.mentions
+        others = [
+            place
+            for part in self._parts
+            if part.first not in own
+            for place in range(part.first, part.end)
+            if self.scan.tokens[place].word not in GREETINGS
+        ]
+        return any(
+            owners[place] < 0 or mentions[owners[place]].kind not in _IDLE for place in others
+        )
 
     def show_around(self, order: PlannedOrder, fits: Callable[[str], bool]) -> str:
         """Return the sentences of an order, with as many of those beside it as fit.
@@ -1532,6 +1549,9 @@ class Planner:
     def _explain_empty(self) -> Obstacle:
         return Obstacle("report" if self.statements else "empty")
 
+
+_IDLE = frozenset((MentionKind.COURTESY, MentionKind.SEQUENCE))
+"""Mentions that say nothing."""
 
 _EXPLAINING = frozenset(
     "so total value against from of on like as at worth ie i.e. meaning equals making".split()  # noqa: SIM905

@@ -178,8 +178,11 @@ class ShortFormat:
         return JudgedRequest(tuple(judged), self._read_around(acting, self._judge))
 
     def _read_around(self, acting: Sequence[PlannedOrder], judge: OrderJudge) -> tuple[str, ...]:
-        """Return the request as one text, or as many sentences around each order as can be read."""
-        if not acting or not judge.reads_requests:
+        """Return the request as one text, or as many sentences around each order as can be read.
+
+        None if nothing is changed, or there are no words but the orders'.
+        """
+        if not acting or not judge.reads_requests or not self._planner.has_other_words:
             return ()
         whole = _hide(self._planner.scan.text)
         if judge.can_read(whole):

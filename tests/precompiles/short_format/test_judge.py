@@ -178,12 +178,15 @@ def test_where_the_rules_are_sure_they_may_decide_alone() -> None:
 @pytest.mark.parametrize(
     ("request_", "moods", "decides"),
     [
-        ("Send 5 USDC to Bob", {}, "Action: transfer"),
-        # All of its words count, those of remarks and of other orders as well.
-        ("Send 5 USDC to Bob. Kidding!", {"Kidding": UNLIKELY}, "I can't do that"),
-        ("Note 5. Send 6 USDC to Bob", {"Note 5. Send": UNLIKELY}, "I can't do that"),
-        # A question that only reads is none to act.
-        ("What is my USDC balance?", {"": UNLIKELY}, "Action: balanceOf"),
+        # All words count, those of remarks and of other orders as well.
+        ("Send 5 USDC to Bob. It snowed.", {}, "Action: transfer"),
+        ("Send 5 USDC to Bob. It snowed.", {"snowed": -1}, "I can't do that"),
+        ("Note 5. It snowed. Send 6 USDC to Bob", {"snowed": UNLIKELY}, "I can't do that"),
+        # Without words beside the orders the rules alone decide, and no chooser is read.
+        ("Hello, please send 5 USDC to Bob, thanks", {"": UNLIKELY}, "Action: transfer"),
+        ("Note 5. Then send 6 USDC to Bob", {"": UNLIKELY}, "Action: note"),
+        # What only reads is not judged as an order.
+        ("It rained. What is my USDC balance?", {"": UNLIKELY}, "Action: balanceOf"),
         ("Name: the Foxes", {"": -1}, "I can't do that"),
     ],
 )
