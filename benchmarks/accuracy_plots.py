@@ -27,14 +27,17 @@ def draw_reliability(found: Reliability, sheet: Sheet) -> Figure:
     figure, panels = sheet.create_panels(2, columns=2, row_inches=PANEL_INCHES)
     kinds = (("Bins of equal widths", found.equal_width), ("Bins of equal size", found.equal_mass))
     for axes, (title, bins) in zip(panels, kinds, strict=True):
-        _draw_bins(axes, bins)
+        draw_bins(axes, bins, ("mean confidence", "right"))
         axes.set_title(title)
     sheet.add_legend(figure, *panels)
     return figure
 
 
-def _draw_bins(axes: Axes, bins: Sequence[Bin]) -> None:
-    """Draw bins with Wilson's intervals, beside the diagonal of a perfect calibration."""
+def draw_bins(axes: Axes, bins: Sequence[Bin], labels: tuple[str, str]) -> None:
+    """Draw bins with Wilson's intervals, beside the diagonal of a perfect calibration.
+
+    Input:  the labels of both axes.
+    """
     axes.plot([0, 1], [0, 1], color=LIGHT["muted"], linestyle="--", linewidth=1, label="calibrated")
     shares = [one.right.value for one in bins]
     ends = [one.right.interval for one in bins]
@@ -49,7 +52,7 @@ def _draw_bins(axes: Axes, bins: Sequence[Bin]) -> None:
         elinewidth=1,
         label="right, with 95 % interval",
     )
-    _set_shares(axes, "mean confidence", "right")
+    _set_shares(axes, *labels)
 
 
 def draw_gate(found: Reliability, sheet: Sheet) -> Figure:
