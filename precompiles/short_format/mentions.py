@@ -1249,6 +1249,11 @@ class _Scanner:
             return end
         if kind is MentionKind.SEQUENCE and end == at + 1 and self._is_named_so(at):
             return end
+        if kind is MentionKind.SEQUENCE and end < len(tokens) and tokens[end].word == "of":
+            # `at the end of the quarter`
+            period = self._read_period(end - 1)
+            if period is not None:
+                return period
         is_noun = at > 0 and tokens[at - 1].word in english.ARTICLES | english.POSSESSIVES | {"'s"}
         is_noun = is_noun or (at > 0 and tokens[at - 1].word.endswith("'s"))
         if (

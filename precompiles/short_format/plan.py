@@ -429,6 +429,9 @@ class Planner:
             index = 0
             if self._is_restated(order, fillings):
                 continue
+            if self._repeats(order, fillings):
+                # `List cat 5 for 12 USDC, then the same for Heidi`
+                return NoPlan(Obstacle("reference", clause), clause)
             if self._drops_person(order, fillings, context):
                 # `Glassworks wants to be paid: 0.75 ETH, please pay that` contributes nothing.
                 return NoPlan(Obstacle("reference", clause), clause)
@@ -648,6 +651,11 @@ class Planner:
         part = order.head_part
         is_told = part is not None and part.mood is Mood.RECEIVING and part.is_start
         return is_same and (not own or is_told)
+
+    def _repeats(self, order: Order, fillings: Sequence[Filling]) -> bool:
+        """Return whether `the same` makes the calls of the order before once more."""
+        is_same = any(one.kind is MentionKind.SAME for one in order.list_mentions(self.scan))
+        return is_same and bool(self._calls) and any(one.calls == self._calls for one in fillings)
 
     def _list_plain(self, call: PlannedCall) -> tuple[tuple[str, str], ...]:
         """Return the plain parameters of a call by name, with their values."""

@@ -219,6 +219,8 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         is_placed = scan.tokens[head].word in {"go", "goes"} and scan.tokens[head + 1].word != "to"
         return Strength.STRONG if "pay" in tool.verbs and not is_placed else Strength.WEAK
     if head < 0:
+        if _has_subject(scan, order, tool):
+            return Obstacle("report", progress=2)
         if tool.is_search:
             return Obstacle("verb")
         if tool.is_read and any(one.kind in BLOCKS for one in order.list_mentions(scan)):
@@ -309,6 +311,30 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if scan.tokens[head].word in (english.READ_VERBS if tool.moves else english.ASK_VERBS):
         return Obstacle("verb", shown, progress=1)
     return Strength.WEAK
+
+
+def _has_subject(scan: Scan, order: Order, tool: ToolRoles) -> bool:
+    """Return whether a part says that people do it: `some folks send 5`, `a good agent pays 7`."""
+    for part in order.parts:
+        words = [token.word for token in scan.tokens[part.first : part.end]]
+        if part.head >= 0 or words[0] not in _ANY:
+            continue
+        for place in range(part.first + 1, part.end - 1):
+            is_word = scan.owners[place] < 0 and scan.tokens[place - 1].kind is TokenShape.WORD
+            is_object = scan.owners[place + 1] >= 0
+            is_noun = place == part.first + 1 and words[0] not in _ANYONE
+            if is_word and is_object and not is_noun and has_verb(tool, scan.tokens[place].word):
+                return True
+    return False
+
+
+_ANYONE = frozenset(
+    "people folks everybody everyone somebody someone nobody anybody anyone others".split()  # noqa: SIM905
+)
+"""Subjects of one word."""
+
+_ANY = _ANYONE | frozenset("a an some every each most many any all no few several".split())  # noqa: SIM905
+"""Words that begin a subject which nobody is told by."""
 
 
 def _goes_to(scan: Scan, order: Order) -> bool:
@@ -952,7 +978,13 @@ def find_loose_words(scan: Scan, order: Order, tool: ToolRoles) -> list[tuple[in
         for one in found
         if one[1] - one[0] <= MAX_LOOSE_WORDS and not _is_adjective(scan, tool, one)
     ]
-    return [one for one in found if not _is_place(scan, one[0])]
+    return [one for one in found if not _is_place(scan, one[0]) and not _is_beside(scan, one[0])]
+
+
+def _is_beside(scan: Scan, first: int) -> bool:
+    """Return whether words say by what, or stand in brackets: `by post`, `[withdrawn]`."""
+    before = scan.tokens[first - 1] if first else None
+    return before is not None and (before.word in {"by", "via"} or before.text in {"[", "("})
 
 
 def _is_place(scan: Scan, first: int) -> bool:
@@ -1514,7 +1546,8 @@ def find_unexplained(
                 preposition = word
                 is_purpose = has_purpose and (
                     word in english.PURPOSES
-                    or word in {"with", "by"}
+                    or word == "with"
+                    or (word == "by" and _has_article(scan, place + 1))
                     or (word == "as" and "pay" in tool.verbs and _has_article(scan, place + 1))
                 )
                 previous_owner = -1

@@ -129,10 +129,13 @@ DECLINED = [
     ("Send 5 USDC to Bob every week", "repeat"),
     ("Send 5 USDC to Bob tomorrow", "later"),
     ("Send 5 USDC to Bob on Friday", "later"),
+    ("At the end of the quarter, send 5 USDC to Bob", "later"),
     # No order.
     ("I sent 5 USDC to Bob", "report"),
     ("Ann asked me to send 5 USDC to Bob", "report"),
     ("Bob wants 5 USDC", "report"),
+    ("A good agent sends 5 USDC to Bob", "left"),
+    ("Everybody sends 5 USDC to Bob", "left"),
     ('Bob said "send 5 USDC to Ann"', "report"),
     ("Should I send 5 USDC to Bob?", "question"),
     ("Hello!", "empty"),
@@ -185,8 +188,13 @@ DECLINED = [
     (f"Send 5 USDC to {BOB[:-1]}", "address"),
     ("Send 5 USDC from Bob to Ann", "direction"),
     ("Deposit 5 USDC into the bank", "place"),
+    # Other words.
+    ("Send 5 USDC to Bob by fax", "word"),
+    ("Deposit 5 USDC, then the same for heidi", "reference"),
     # What is missing.
     ("Rename the club", "missing"),
+    ("Rename the club by post", "missing"),
+    ("Rename the club [withdrawn]", "missing"),
     ("Vote for proposal", "missing"),
     ("Note", "missing"),
     # All or nothing.
