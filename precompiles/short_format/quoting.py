@@ -12,9 +12,9 @@ import re
 
 from precompiles.short_format.phrases import stem
 
-_TAIL = re.compile(r"\A[^:\n]*:[ \t]*(?P<tail>[^\n\"\u201c\u201d]+?)\s*\Z")
+_TAIL = re.compile(r"\A[^:\n]*:(?!//)[ \t]*(?P<tail>[^\n\"\u201c\u201d]+?)\s*\Z")
 _LABELLED = re.compile(
-    r"\b(?P<label>[A-Za-z]{2,30})[ \t]*[:=][ \t]*"
+    r"\b(?P<label>[A-Za-z]{2,30})[ \t]*[:=](?!//)[ \t]*"
     r"(?P<text>[^\n,;.:=\"\u201c\u201d]+?)[ \t]*(?=[\n.]|\Z)"
 )
 _FIRST = re.compile(

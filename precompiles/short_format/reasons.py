@@ -54,6 +54,7 @@ TEXTS = {
     "earlier": 'that is about "{text}"',
     "talk": 'none of my tools can "{text}"',
     "verb": 'none of my tools can "{text}"',
+    "opposite": 'none of my tools can "{text}"',
     "word": 'I don\'t know what "{text}" is',
     "statement": "that tells something, and I don't know whether it is an order",
     "quoted": "that is a quotation, and no order",

@@ -202,7 +202,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
     if any(means(scan, order, tool) for means in (sets, makes, shifts, gives)):
         return Strength.STRONG
     if _is_opposite(scan, order, tool):
-        return Obstacle("verb", scan.tokens[head].text if head >= 0 else "", progress=1)
+        return Obstacle("opposite", scan.tokens[head].text if head >= 0 else "", progress=1)
     if _is_form(scan, order, tool):
         return Strength.STRONG
     if mood is Mood.QUESTION and _is_advice(scan, head, order.end):
@@ -295,7 +295,7 @@ def measure_strength(scan: Scan, order: Order, tool: ToolRoles) -> Strength | Ob
         return Strength.STRONG if is_right else Obstacle("verb", shown, progress=1)
     clash = _clashes(scan, order, tool)
     if clash:
-        return Obstacle("verb", shown, progress=1)
+        return Obstacle("opposite", shown, progress=1)
     if is_own or is_same:
         return Strength.STRONG
     if verb in _NEUTRAL and _has_direction(scan, order, tool):

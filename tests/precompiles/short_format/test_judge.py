@@ -90,6 +90,8 @@ def test_what_is_admitted(request_: str, chooser: ScoredChooser, decides: str) -
         # What moves money needs a verb of the lists, and other lists stand.
         ("Whisk 5 USDC to Bob", {"usdc": SURE}, "I can't do that"),
         ("Freshen the oily hatch", {"hatch": SURE}, "I can't do that"),
+        # An opposite is no verb that a list lacks.
+        ("Shut the hatch", {"hatch": SURE}, "I can't do that"),
         ("Freshen the hatch if it rains", {"hatch": SURE}, "I can't do that"),
         ("Never freshen the hatch", {"hatch": SURE}, "I can't do that"),
         ("Open the hatch? I forgot", {"hatch": SURE}, "I can't do that"),

@@ -69,6 +69,10 @@ LEAVE = make_tool(
     "grantLeave", "Grants leave (Club).",
     (ADDRESS, "employee", ""), (UINT, "numberOfDays", ""), mode=MODE,
 )  # fmt: skip
+MINT = make_tool(
+    "lazyMint", "Lets tokens be minted later (Club).",
+    (UINT, "amount", "how many"), (STRING, "baseURI", "where their data is"), mode=MODE,
+)  # fmt: skip
 TOKENS = make_tool(
     "PayTool", "Sends tokens to somebody",
     (ADDRESS, "token", "the ERC-20 token's address"), (ADDRESS, "recipient", "account"),
@@ -158,6 +162,8 @@ UNCLEAR: list[tuple[tuple[Tool, ...], str]] = [
     ((BILL, TRANSFER), "Send 20 USDC each to Bob and Ann, in total 40"),
     ((TRANSFER,), "Send Bob 20 USDC each"),
     ((TOKENS,), "Pay Bob 34 USDC each"),
+    # A scheme is no label of a text.
+    ((MINT,), "lazy 6 ipfs://final/"),
     ((SEAT, TRANSFER), "Give seat 5 in row 3 to Bob and 6 to Ann"),
     ((BILL, PAY), "Pay Bob 0.1 ETH and bills"),
     # Numbers in another order, shared between others, or of one only.
