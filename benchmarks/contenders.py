@@ -17,7 +17,7 @@ from pyevm_agents.models.gguf.files import check_file, resolve_path
 from pyevm_agents.models.gguf.header import read_first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from precompiles.language_model import GenerationRequest
@@ -120,7 +120,7 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
     """
     if settings.is_loaded(name):
         with _llama(name, settings) as model:
-            yield _on_chain(name, model)
+            yield _on_chain(name, model, _choose(name, settings).rules)
         return
     with _vocabulary(settings) as vocabulary:
         if name == "random":
@@ -132,15 +132,20 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
         yield right
 
 
-def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
+def _on_chain(
+    name: str, model: LlamaModel | ScriptedModel, own_rules: Sequence[tuple[str, int]] = ()
+) -> Contender:
+    """Create a contender's chain.
+
+    Input:  decoding rules that a registered model has in place of its adapter's.
+    """
     facts = model.profile_facts
     profile = build_model_profile(facts)
-    if name == "ungated":
-        rules = dict(profile.decoding)
-        # In the free format, the rule is the reason for the score as well.
-        if rules.pop("max_surprisal", 0) and "short_format" not in rules:
-            rules["max_surprisal"] = MAX_SURPRISAL
-        profile = replace(profile, decoding=tuple(sorted(rules.items())))
+    rules = dict(profile.decoding) | dict(own_rules)
+    # In the free format, the rule is the reason for the score as well.
+    if name == "ungated" and rules.pop("max_surprisal", 0) and "short_format" not in rules:
+        rules["max_surprisal"] = MAX_SURPRISAL
+    profile = replace(profile, decoding=tuple(sorted(rules.items())))
     chain = create_funded_chain(model, facts, profile)
     return Contender(name=name, chain=chain, digest=facts.digest, rules=dict(profile.decoding))
 
@@ -150,11 +155,14 @@ def _vocabulary(settings: Settings) -> Vocabulary:
     return Vocabulary(settings.model.path, context_tokens=settings.model.context_tokens)
 
 
-def _llama(name: str, settings: Settings) -> LlamaModel:
+def _choose(name: str, settings: Settings) -> ModelChoice:
     if name in settings.rivals:
-        return settings.rivals[name].open(threads=settings.threads)
-    adapter = NO_ADAPTER if name == "base" else settings.adapter
-    model = settings.model.with_adapter(adapter).open(threads=settings.threads)
+        return settings.rivals[name]
+    return settings.model.with_adapter(NO_ADAPTER if name == "base" else settings.adapter)
+
+
+def _llama(name: str, settings: Settings) -> LlamaModel:
+    model = _choose(name, settings).open(threads=settings.threads)
     if name == "adapter" and model.adapter is None:
         raise ConfigError("no adapter is named, and none is installed; name one by --adapter FILE")
     return model

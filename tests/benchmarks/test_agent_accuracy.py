@@ -27,9 +27,9 @@ from benchmarks.shares import Share
 from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
-from precompiles.decoding_rules import JUDGE, SHORT_FORMAT
+from precompiles.decoding_rules import ALL_JUDGE, SHORT_FORMAT
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.model_registry.profiles import BASE_MODEL_NAME
+from pyevm_agents.model_registry.profiles import BASE_MODEL_NAME, STRICT_RULES
 from pyevm_agents.model_registry.registry import ModelChoice
 from pyevm_agents.models import NO_ADAPTER
 from pyevm_agents.models.gguf.files import (
@@ -489,7 +489,7 @@ def test_help_says_what_marks_mean() -> None:
 def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> None:
     strict, tasks = tmp_path / "strict.gguf", tmp_path / "tasks.jsonl"
     # Without a judge the model is asked in doubt.
-    set_rules(DEFAULT_ADAPTER, strict, {"max_surprisal": 1} | dict.fromkeys(JUDGE, 0))
+    set_rules(DEFAULT_ADAPTER, strict, {"max_surprisal": 1} | dict.fromkeys(ALL_JUDGE, 0))
     # The gate ends the run whose first step the rules leave to the model.
     chosen = {is_decided(task): task for task in held_out(40, 2) if task.actions}
     write_tasks(tasks, chosen.values())
@@ -507,6 +507,17 @@ def test_without_a_gate_only_the_runs_that_it_ended_differ(tmp_path: Path) -> No
     assert ended == [not by_rules for by_rules in chosen]
     assert len(ended) == 2
     assert runs(both, "ungated") != runs(both, "model")
+
+
+@pytest.mark.slow
+def test_a_rival_has_the_rules_of_its_name(tmp_path: Path) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "out.json"
+    write_tasks(tasks, list(held_out(1, 2)))
+    options = ["--only", "tasks", "--tasks", str(tasks), "--json", str(out)]
+    assert agent_accuracy.main([*options, "--rival", "strict=smollm2-135m-strict"]) == 0
+    found = json.loads(out.read_text())["contenders"]
+    assert "sure_probability" not in found["model"]["rules"]
+    assert found["strict"]["rules"] == found["model"]["rules"] | dict(STRICT_RULES)
 
 
 def is_decided(task: Task) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("default_chooser.gguf")
 
-DIGEST = bytes.fromhex("635eff505da884dfa1e16d8a4e500f77f584aa534d55b1cb323b4530baeba7f1")
+DIGEST = bytes.fromhex("b8d420aff831eaf659e843450eb580899eb15e48fb37dc3e23559f759cf47e4d")
 """SHA-256 of the file."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from precompiles.decoding_rules import JUDGE, SURE, DecodingRules
+from precompiles.decoding_rules import ALL_JUDGE, SURE, DecodingRules
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.model_registry.profiles import (
     BASE_MODEL_NAME,
@@ -125,7 +125,7 @@ def test_the_strict_model_is_the_default_one_with_higher_thresholds() -> None:
     assert replace(strict, name=default.name, decoding=default.decoding) == default
     rules = dict(strict.decoding)
     assert rules.keys() == {*dict(default.decoding), SURE}
-    assert all(rules[name] > value for name, value in default.decoding if name in JUDGE)
+    assert all(rules[name] > value for name, value in default.decoding if name in ALL_JUDGE)
 
 
 @pytest.mark.parametrize(
