@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         make_contract_pairs(known, of_contracts, options.seed),
     )
     choices = make_trained_choices(trained, known, options.choices, options.seed)
-    count = _write(options.folder / TRAIN, map(asdict, chain(pairs, choices)))
+    learnt = chain((asdict(one) for one in pairs), (asdict(one) for one in choices))
+    count = _write(options.folder / TRAIN, learnt)
     _say(f"{count:,} pairs and choices to train on, of {len(trained.kinds)} families")
     rows = make_measured_pairs(trained, left_out, templates, options.measured, options.seed)
     _say(f"{_write(options.folder / PAIRS, rows):,} pairs for measuring")

@@ -327,7 +327,8 @@ def make_chooser(folder: Path, seed: int) -> Chooser:
         chooser.encoder.load_state_dict(read_weights(folder / WEIGHTS))
     except RuntimeError as error:
         raise BaseError(f"weights {folder / WEIGHTS} do not fit {shape}: {error}") from error
-    return chooser.eval()
+    chooser.eval()
+    return chooser
 
 
 def describe(chooser: Chooser) -> dict[str, Any]:
@@ -339,4 +340,5 @@ def load_chooser(state: Mapping[str, Tensor], config: Mapping[str, Any]) -> Choo
     """Return the chooser of a file that training wrote."""
     chooser = Chooser(Shape(**config["shape"]), config["late0"])
     chooser.load_state_dict({name: one for name, one in state.items() if name != "late0"})
-    return chooser.eval()
+    chooser.eval()
+    return chooser
