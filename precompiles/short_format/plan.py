@@ -495,13 +495,18 @@ class Planner:
     def _overrule(
         self, order: Order, waiting: list[Order], context: Context
     ) -> tuple[Order, list[Filling]] | None:
-        """Return how tools that move nothing fill an order whose verb no list has."""
+        """Return how tools that move nothing fill an order whose verb no list has.
+
+        They take a value of the order: `Pause the club` leaves it by no tool without parameters.
+        """
         found = self._fill(order, waiting, replace(context, is_lenient=True))
         if isinstance(found, NoPlan):
             return None
         order, fillings = found
         kept = [
-            one for one in fillings if not any(self._tools[call.tool].moves for call in one.calls)
+            one
+            for one in fillings
+            if all(call.values and not self._tools[call.tool].moves for call in one.calls)
         ]
         return (order, kept) if kept else None
 

@@ -26,6 +26,7 @@ from tests.precompiles.short_format.small_agents import (
     NOTE,
     RENAME,
     TRANSFER,
+    UINT,
     make_form,
     make_tool,
 )
@@ -33,8 +34,10 @@ from tests.precompiles.short_format.small_agents import (
 HALF, MOST = PROBABILITY_ONE // 2, PROBABILITY_ONE * 9 // 10
 THRESHOLDS = Thresholds(sure=HALF, doubted=MOST, choice=HALF)
 
-OPEN = make_tool("openHatch", "Opens the hatch (Club).", mode="writes Club")
-PAINT = make_tool("paintHatch", "Paints the hatch (Club).", mode="writes Club")
+NUMBER = (UINT, "hatch", "its number")
+OPEN = make_tool("openHatch", "Opens a hatch (Club).", NUMBER, mode="writes Club")
+PAINT = make_tool("paintHatch", "Paints a hatch (Club).", NUMBER, mode="writes Club")
+LEAVE = make_tool("leave", "Leaves the club (Club).", mode="writes Club")
 
 
 def judge(chooser: ScoredChooser | None = None, thresholds: Thresholds = THRESHOLDS) -> OrderJudge:
@@ -82,26 +85,28 @@ def test_what_is_admitted(request_: str, chooser: ScoredChooser, decides: str) -
     ("request_", "scores", "decides"),
     [
         # No list of verbs has it; the judge knows which is meant.
-        ("Freshen the hatch", {"open hatch": SURE}, "Action: openHatch"),
-        ("Freshen the hatch", {"open hatch": LIKELY}, "I can't do that"),
+        ("Freshen hatch 3", {"open hatch": SURE}, "Action: openHatch"),
+        ("Freshen hatch 3", {"open hatch": LIKELY}, "I can't do that"),
         # The words don't decide.
         ("Name: the Foxes", {"foxes": SURE, "Foxes": SURE}, "Action: rename"),
         ("Name: the Foxes", {"foxes": LIKELY, "Foxes": LIKELY}, "I can't do that"),
         # What moves money needs a verb of the lists, and other lists stand.
         ("Whisk 5 USDC to Bob", {"usdc": SURE}, "I can't do that"),
-        ("Freshen the oily hatch", {"hatch": SURE}, "I can't do that"),
+        ("Freshen oily hatch 3", {"hatch": SURE}, "I can't do that"),
+        # Without a value the words alone would decide.
+        ("Pause the club", {"leave": SURE}, "I can't do that"),
         # An opposite is no verb that a list lacks.
-        ("Shut the hatch", {"hatch": SURE}, "I can't do that"),
-        ("Freshen the hatch if it rains", {"hatch": SURE}, "I can't do that"),
-        ("Never freshen the hatch", {"hatch": SURE}, "I can't do that"),
-        ("Open the hatch? I forgot", {"hatch": SURE}, "I can't do that"),
+        ("Shut hatch 3", {"hatch": SURE}, "I can't do that"),
+        ("Freshen hatch 3 if it rains", {"hatch": SURE}, "I can't do that"),
+        ("Never freshen hatch 3", {"hatch": SURE}, "I can't do that"),
+        ("Open hatch 3? I forgot", {"hatch": SURE}, "I can't do that"),
     ],
 )
 def test_where_the_rules_are_in_doubt_a_higher_probability_decides(
     request_: str, scores: dict[str, int], decides: str
 ) -> None:
     chooser = ScoredChooser(scores, otherwise=UNLIKELY, moods={"": SURE})
-    form = make_form(request_, [OPEN, PAINT, RENAME, TRANSFER], judge=judge(chooser))
+    form = make_form(request_, [OPEN, PAINT, RENAME, LEAVE, TRANSFER], judge=judge(chooser))
     assert decides in form.decided
 
 
@@ -114,7 +119,7 @@ def test_of_several_ways_the_model_chooses_among_the_likely(lead: int, choices: 
     thresholds = replace(THRESHOLDS, choice=PROBABILITY_ONE * 7311 // 10_000)
     scores = {"open hatch": SURE + lead, "paint hatch": SURE} if lead else {"open hatch": SURE}
     chooser = ScoredChooser(scores, moods={"": SURE}, otherwise=UNLIKELY)
-    form = make_form("Freshen the hatch", [PAINT, OPEN], judge=judge(chooser, thresholds))
+    form = make_form("Freshen hatch 3", [PAINT, OPEN], judge=judge(chooser, thresholds))
     assert max(form.grammar.count("Action Input"), 1) == choices
     if choices == 1:
         assert "Action: openHatch" in form.decided
