@@ -17,10 +17,10 @@ from pyevm_agents.models.gguf.files import check_file, resolve_path
 from pyevm_agents.models.gguf.header import read_first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from precompiles.language_model import GenerationRequest
+    from precompiles.language_model import GenerationRequest, ModelProfile
     from pyevm_agents.chain import Chain
     from pyevm_agents.model_registry.registry import ModelChoice
     from pyevm_agents.models import LlamaModel
@@ -120,32 +120,29 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
     """
     if settings.is_loaded(name):
         with _llama(name, settings) as model:
-            yield _on_chain(name, model, _choose(name, settings).rules)
+            profile = _choose(name, settings).build_profile(model.profile_facts)
+            yield _on_chain(name, model, profile)
         return
     with _vocabulary(settings) as vocabulary:
         if name == "random":
-            yield _on_chain(name, random_model(vocabulary, settings.seed))
+            chance = random_model(vocabulary, settings.seed)
+            yield _on_chain(name, chance, build_model_profile(chance.profile_facts))
             return
         player = Player()
-        right = _on_chain(name, ScriptedModel(player, vocabulary=vocabulary))
+        script = ScriptedModel(player, vocabulary=vocabulary)
+        right = _on_chain(name, script, build_model_profile(script.profile_facts))
         right.player = player
         yield right
 
 
-def _on_chain(
-    name: str, model: LlamaModel | ScriptedModel, own_rules: Sequence[tuple[str, int]] = ()
-) -> Contender:
-    """Create a contender's chain.
-
-    Input:  decoding rules that a registered model has in place of its adapter's.
-    """
+def _on_chain(name: str, model: LlamaModel | ScriptedModel, profile: ModelProfile) -> Contender:
     facts = model.profile_facts
-    profile = build_model_profile(facts)
-    rules = dict(profile.decoding) | dict(own_rules)
-    # In the free format, the rule is the reason for the score as well.
-    if name == "ungated" and rules.pop("max_surprisal", 0) and "short_format" not in rules:
-        rules["max_surprisal"] = MAX_SURPRISAL
-    profile = replace(profile, decoding=tuple(sorted(rules.items())))
+    if name == "ungated":
+        rules = dict(profile.decoding)
+        # In the free format, the rule is the reason for the score as well.
+        if rules.pop("max_surprisal", 0) and "short_format" not in rules:
+            rules["max_surprisal"] = MAX_SURPRISAL
+        profile = replace(profile, decoding=tuple(sorted(rules.items())))
     chain = create_funded_chain(model, facts, profile)
     return Contender(name=name, chain=chain, digest=facts.digest, rules=dict(profile.decoding))
 

@@ -234,19 +234,16 @@ class Planner:
         starts = sorted({0, *(part.first for part in self._parts if part.is_start)})
         first = max(start for start in starts if start <= order.first)
         end = min((start for start in starts if start >= order.end), default=size)
-        shown = self.scan.show(first, end)
-        if not fits(shown):
+        if not fits(self.scan.show(first, end)):
             return ""
-        is_wider = True
-        while is_wider:
-            is_wider = False
+        while True:
             after = min((start for start in starts if start > end), default=size)
             before = max((start for start in starts if start < first), default=first)
-            for wider in ((first, after), (before, end)):
-                if wider != (first, end) and fits(self.scan.show(*wider)):
-                    (first, end), is_wider = wider, True
-                    break
-        return self.scan.show(first, end)
+            wider = [one for one in ((first, after), (before, end)) if one != (first, end)]
+            found = next((one for one in wider if fits(self.scan.show(*one))), None)
+            if found is None:
+                return self.scan.show(first, end)
+            first, end = found
 
     def _read(self, question: str) -> None:
         self.scan: Scan = scan(question, self._known)

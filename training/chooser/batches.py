@@ -130,15 +130,15 @@ def read_training_data(path: Path, pieces: WordPiece) -> TrainingData:
     choices: list[tuple[list[tuple[list[int], int, bool]], int | None]] = []
     skipped = 0
     for row in read_rows(path):
-        if "calls" in row:
-            some = [join_pair(pieces, row["clause"], call) for call in row["calls"]]
-            kept = [(*one, False) for one in some if one is not None]
-            if len(kept) == len(some):
-                choices.append((kept, row["right"]))
-            else:
-                skipped += 1
-            continue
         try:
+            if "calls" in row:
+                some = [join_pair(pieces, row["clause"], call) for call in row["calls"]]
+                kept = [(*one, False) for one in some if one is not None]
+                if len(kept) == len(some):
+                    choices.append((kept, row["right"]))
+                else:
+                    skipped += 1
+                continue
             sentence, accepts, orders = row["sentence"], row["accepts"], row["orders"]
             pair = join_pair(pieces, sentence, row["call"])
         except KeyError as error:
