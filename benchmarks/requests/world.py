@@ -201,9 +201,9 @@ class World:
         return "".join(f"\n{each} = {to_checksum_address(self.addresses[each])}" for each in names)
 
     def _deploy_functions(self, name: str, form: Mapping[str, Any]) -> WorldAgent:
-        """Deploy an agent as `tools deploy` does."""
+        """Deploy an agent as `tools deploy` does; without functions it has all that it can call."""
         account = to_checksum_address(self.addresses[name])
-        functions = [*form["functions"]]
+        functions = [*form.get("functions", ())]
         names = dict.fromkeys(each.split(".")[0] for each in functions)
         names.update(dict.fromkeys(form.get("contracts", ())))
         contracts = [

@@ -512,6 +512,12 @@ class _Binder:
         is_other = is_noun and not named and label not in self._own_words
         if self._has_foreign_noun(item):
             options = []
+        if self._is_token_beside_person(item):
+            options = [
+                index
+                for index in options
+                if self._slots[index].role not in _PEOPLE | {ValueRole.CONTRACT}
+            ]
         if is_other and item.mention.kind in {MentionKind.QUANTITY, MentionKind.ORDINAL}:
             return []
         if own and item.mention.kind in {
@@ -521,6 +527,14 @@ class _Binder:
         }:
             options = own
         return [(index, self._weigh(self._slots[index], item)) for index in options]
+
+    def _is_token_beside_person(self, item: Item) -> bool:
+        """Return whether a token's name can be no person's: `How much GOLD may Carol spend?`."""
+        names = [one.mention for one in self._items if one.mention.kind is MentionKind.NAME]
+        tokens = self._context.known.tokens - {ACCOUNT_HANDLE}
+        return item.mention in names and (
+            item.mention.text in tokens and any(one.text not in tokens for one in names)
+        )
 
     def _has_foreign_noun(self, item: Item) -> bool:
         """Return whether the noun before a number is foreign to the tool: `cancel meeting 3`."""

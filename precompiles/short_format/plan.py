@@ -61,7 +61,7 @@ from precompiles.short_format.roles import ValueRole
 from precompiles.short_format.searching import find_search, is_searched
 from precompiles.short_format.tokens import TokenShape
 from precompiles.short_format.told import REFERENCES, find_told, read_told
-from precompiles.short_format.values import SUMS, Context, Item, Obstacle
+from precompiles.short_format.values import SUMS, Context, Item, Obstacle, Value
 from precompiles.short_format.wording import (
     Strength,
     count_evidence,
@@ -71,6 +71,7 @@ from precompiles.short_format.wording import (
     measure_strength,
 )
 from precompiles.spec import BRANCH_TOKENS
+from precompiles.stated_values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -1080,6 +1081,13 @@ class Planner:
             return sorted(fillings, key=lambda one: (-one.strength, -one.evidence))[:MAX_OFFERED]
         least = min(one.excused for one in fillings)
         fillings = [one for one in fillings if one.excused == least]
+        # `transferFrom` of the agent's own account is `transfer`, with an approval too many.
+        plain = {self._list_other_values(one) for one in fillings if not self._takes_own(one)}
+        fillings = [
+            one
+            for one in fillings
+            if not self._takes_own(one) or self._list_other_values(one) not in plain
+        ]
         if all(self._tools[one.calls[0].tool].moves for one in fillings if one.calls):
             unsaid = [self._count_unsaid(order, one) for one in fillings]
             fillings = [
@@ -1165,6 +1173,29 @@ class Planner:
             if part.head < 0 and turns and turns[0] not in said:
                 return turns[0]
         return ""
+
+    def _list_own_sources(self, call: PlannedCall) -> list[int]:
+        """Return the parameters of a call that take something from the agent's own account."""
+        own = (Value((to_json(ACCOUNT_HANDLE),)),)
+        return [
+            place
+            for place, parameter in enumerate(self._tools[call.tool].parameters)
+            if call.values[place] == own and parameter.slots[0].role is ValueRole.SOURCE
+        ]
+
+    def _takes_own(self, filling: Filling) -> bool:
+        return any(self._list_own_sources(call) for call in filling.calls)
+
+    def _list_other_values(self, filling: Filling) -> tuple[tuple[tuple[Value, ...], ...], ...]:
+        """Return the values of each call, less the agent's own account as a source."""
+        return tuple(
+            tuple(
+                values
+                for place, values in enumerate(call.values)
+                if place not in self._list_own_sources(call)
+            )
+            for call in filling.calls
+        )
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:
         """Return how many nouns of a tool's name an order lacks: `shareTips` for `pay`."""

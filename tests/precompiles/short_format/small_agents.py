@@ -72,6 +72,15 @@ TRANSFER = make_tool(
     (ADDRESS, "to", "who gets the tokens"),
     (UINT, "value", "amount of USDC (USD Coin), 6 decimals"), mode="writes USDC",
 )  # fmt: skip
+TRANSFER_FROM = make_tool(
+    "transferFrom", "Move tokens of another account, which has approved it (USDC).",
+    (ADDRESS, "from", "whose tokens they are"), (ADDRESS, "to", "who gets the tokens"),
+    (UINT, "value", "amount of USDC (USD Coin), 6 decimals"), mode="writes USDC",
+)  # fmt: skip
+ALLOWANCE = make_tool(
+    "allowance", "Read how much of an owner's tokens a spender may move (USDC).",
+    (ADDRESS, "spender", ""), mode="reads USDC",
+)  # fmt: skip
 PAY = make_tool(
     "pay", "Sends ETH to an address.",
     (ADDRESS, "to", "who gets it"), (UINT, "value", "amount of ETH to send, 18 decimals"),

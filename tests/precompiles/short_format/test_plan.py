@@ -9,11 +9,13 @@ import pytest
 
 from precompiles.short_format.plan import MAX_ORDERS, MAX_REQUEST_CHARACTERS, NoPlan
 from tests.precompiles.short_format.small_agents import (
+    ALLOWANCE,
     BALANCE,
     DEPOSIT,
     ETHER,
     NOTE,
     TRANSFER,
+    TRANSFER_FROM,
     USDC,
     address_of,
     list_runs,
@@ -107,6 +109,30 @@ def test_what_is_certain_is_done_without_the_model(
     assert run.calls == calls
     assert not run.has_choice
     assert run.answer.startswith("Done. ")
+
+
+@pytest.mark.parametrize(
+    ("question", "call"),
+    [
+        ("Transfer 3 USDC to Bob", paid(BOB, 3 * USDC)),
+        ("Give Bob 3 USDC", paid(BOB, 3 * USDC)),
+        ("Move 3 USDC from Ann to Bob", ("transferFrom", (ANN, BOB, 3 * USDC))),
+    ],
+)
+def test_all_functions_of_a_token_leave_nothing_open(
+    question: str, call: tuple[str, tuple[Any, ...]]
+) -> None:
+    run = run_agent(question, (TRANSFER, TRANSFER_FROM, ALLOWANCE))
+    assert run.calls == (call,)
+    assert not run.has_choice
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How much USDC may Bob spend?", "How much may Bob spend of my USDC?", "Bob's USDC allowance?"],
+)
+def test_a_tokens_name_beside_a_persons_is_no_persons(question: str) -> None:
+    assert run_agent(question, (TRANSFER, ALLOWANCE)).calls == (("allowance", (BOB,)),)
 
 
 DECLINED = [
