@@ -107,6 +107,13 @@ ENTRIES = {
         seed=100_000,
         test="tests/pyevm_agents/rpc/test_fuzz.py::test_no_answer_is_an_internal_error",
     ),
+    "rpc-transactions": Entry(
+        shows="No mutated transaction or block in RLP is answered with an internal error",
+        count=10_000,
+        seed=20261130,
+        test="tests/pyevm_agents/rpc/test_raw_fuzz.py"
+        "::test_no_transaction_or_block_is_an_internal_error",
+    ),
     "http-bodies": Entry(
         shows="No body breaks the server or is answered with an internal error",
         count=100_000,

@@ -18,25 +18,18 @@ export const MAX_ROWS = 200_000;
 /** Blocks that stay in memory. */
 const MAX_KEPT = 2_000;
 
-/** Fetch the blocks of a range that are missing. Input: first and last number, inclusive. */
-export async function fetchBlocks(first: number, last: number): Promise<void> {
+/** Fetch the blocks of these numbers that are missing. */
+export async function fetchBlocks(numbers: Iterable<number>): Promise<void> {
   if (cacheEpoch !== epoch.value) {
     cacheEpoch = epoch.value;
     pending.clear();
     blocks.value = new Map();
   }
   const own = cacheEpoch;
-  const missing: number[] = [];
-  for (let number = Math.max(0, first); number <= last; number++) {
-    if (!blocks.value.has(number) && !pending.has(number)) missing.push(number);
-  }
+  const missing = [...numbers].filter((number) => number >= 0 && !blocks.value.has(number) && !pending.has(number));
   if (missing.length === 0) return;
   for (const number of missing) pending.add(number);
-  const found = await Promise.all(
-    missing.map((number) =>
-      client.request<Block | null>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false]).catch(() => null),
-    ),
-  );
+  const found = await Promise.all(missing.map(requestBlock));
   if (own !== cacheEpoch) return;
   for (const number of missing) pending.delete(number);
   let next = new Map(blocks.value);
@@ -45,6 +38,75 @@ export async function fetchBlocks(first: number, last: number): Promise<void> {
   });
   if (next.size > MAX_KEPT) next = new Map([...next].slice(-MAX_KEPT));
   blocks.value = next;
+}
+
+function requestBlock(number: number): Promise<Block | null> {
+  return client.request<Block | null>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false]).catch(() => null);
+}
+
+/** Return the numbers from `first` to `last`, both included, the last first. */
+export function countDown(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => last - index);
+}
+
+interface Filled {
+  /** Numbers of blocks with transactions, newest first. */
+  numbers: number[];
+  /** How many of them came after the first search. */
+  added: number;
+  /** The newest and the oldest block that was searched; -1 before the first search. */
+  newest: number;
+  oldest: number;
+}
+
+const NOT_SEARCHED: Filled = { numbers: [], added: 0, newest: -1, oldest: -1 };
+const searched = signal({ ...NOT_SEARCHED, chain: 0 });
+
+/** Whether the list of blocks leaves out those without transactions. */
+export const isFiltered = signal(false);
+
+/** The blocks with transactions of the chain that the page shows, as far as they were searched. */
+export const filled = computed<Filled>(() => (searched.value.chain === epoch.value ? searched.value : NOT_SEARCHED));
+
+/** Blocks of one search. */
+const MAX_SEARCHED = 1_000;
+
+let search: Promise<void> = Promise.resolve();
+
+/** Search new blocks for transactions, or older ones, after the searches before. */
+export function searchBlocks(older = false): Promise<void> {
+  search = search.then(() => (older ? searchOlder() : searchNew())).catch(() => undefined);
+  return search;
+}
+
+async function searchNew(): Promise<void> {
+  const last = head.value?.number;
+  const { newest, oldest, numbers, added } = filled.value;
+  if (last === undefined || last <= newest) return;
+  const own = epoch.value;
+  const first = Math.max(0, last - MAX_SEARCHED + 1);
+  const isFirst = newest < 0 || first > newest + 1;
+  const found = await findFilled(isFirst ? first : newest + 1, last);
+  if (own !== epoch.value) return;
+  searched.value = isFirst
+    ? { chain: own, numbers: found, added: 0, newest: last, oldest: first }
+    : { chain: own, numbers: [...found, ...numbers], added: added + found.length, newest: last, oldest };
+}
+
+async function searchOlder(): Promise<void> {
+  const { oldest } = filled.value;
+  if (oldest <= 0) return;
+  const own = epoch.value;
+  const first = Math.max(0, oldest - MAX_SEARCHED);
+  const found = await findFilled(first, oldest - 1);
+  if (own !== epoch.value) return;
+  searched.value = { ...filled.value, chain: own, numbers: [...filled.value.numbers, ...found], oldest: first };
+}
+
+async function findFilled(first: number, last: number): Promise<number[]> {
+  const numbers = countDown(first, last);
+  const found = await Promise.all(numbers.map((number) => blocks.value.get(number) ?? requestBlock(number)));
+  return numbers.filter((_, index) => found[index]?.transactions.length);
 }
 
 interface Runs {

@@ -21,6 +21,19 @@ export function findCause(reason: string): string {
   return cause;
 }
 
+const NO_REASON = 'no reason given';
+
+/** What follows a reason: the call without gas that led to it. */
+const STARVED = /^(.*?); (a call of .* ran out of gas.*)$/s;
+
+/** Return why a transaction reverted, for a sentence with "because"; null if nothing tells. */
+export function explainRevert(reason: string): string | null {
+  const [, given, starved] = STARVED.exec(reason) ?? [null, reason, null];
+  const cause = findCause(given!);
+  if (cause === NO_REASON) return starved ?? null;
+  return starved ? `${cause}; ${starved}` : cause;
+}
+
 /** Return a reason without the one inside it, which stands where it arose. */
 export function cutCause(reason: string): string {
   const inner = NESTED.exec(reason)?.[1];

@@ -197,9 +197,14 @@ def _get_mapping(form: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 # -- folders -- #
 
 
+def list_output_folders(folder: Path) -> tuple[Path, Path]:
+    """Return the folders that Foundry and Hardhat write to in a project's folder."""
+    return folder / _read_foundry_folder(folder), folder / HARDHAT_FOLDER
+
+
 def find_output_folders(folder: Path) -> tuple[Path, ...]:
     """Return the folders with the output of Foundry and Hardhat in a project's folder."""
-    foundry, hardhat = folder / _read_foundry_folder(folder), folder / HARDHAT_FOLDER
+    foundry, hardhat = list_output_folders(folder)
     is_foundry = foundry.is_dir() and any(foundry.glob("*.sol/*.json"))
     is_hardhat = (hardhat / "contracts").is_dir()
     return tuple(

@@ -27,6 +27,7 @@ from pyevm_agents.abi.artifacts import (
     find_output_folders,
     get_contract_name,
     iter_artifact_files,
+    list_output_folders,
     read_artifact,
     read_contracts,
 )
@@ -134,6 +135,7 @@ class KnownContracts:
 
         Errors of one signature are returned once.
         """
+        self._start_scan()
         if not self._list_errors(selector):
             self._refresh()
         by_signature: dict[str, tuple[str, ErrorDefinition]] = {}
@@ -159,6 +161,7 @@ class KnownContracts:
 
         Input: the selector; the name of the called contract, whose own function takes precedence.
         """
+        self._start_scan()
         indexes = self._list_indexes()
         for index in indexes:
             for name, function in index.functions.get(selector, ()):
@@ -179,6 +182,7 @@ class KnownContracts:
         Input: the first topic; the number of topics, which differs between events of one signature;
                the name of the contract that logs, whose own event takes precedence.
         """
+        self._start_scan()
         events = [
             (name, event)
             for index in self._list_indexes()
@@ -217,8 +221,25 @@ class KnownContracts:
         found = () if folders is None else (folders.index,)
         return (self._index, *found, _load_bundled())
 
+    def _start_scan(self) -> None:
+        """Read folders that were never read: their names come before those of bundled contracts."""
+        if self._folders is not None and not self._folders.is_scanned:
+            self._folders.refresh()
+
     def _refresh(self) -> bool:
         return self._folders is not None and self._folders.refresh()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundArtifacts:
+    """What a scan of artifact folders found."""
+
+    contracts: int
+    places: tuple[Path, ...]
+    """The files and folders that were read; without any, those that were looked for."""
+
+    is_complete: bool
+    """Whether the scan has ended."""
 
 
 class ArtifactFolders:
@@ -281,6 +302,11 @@ class ArtifactFolders:
     def _list_artifacts(self) -> list[Path]:
         return [file for file, (_, contents) in self._read.items() if contents.contracts]
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether a scan has begun."""
+        return self._scanned_at != float("-inf")
+
     def refresh(self) -> bool:
         """Start a scan unless the last one is recent; wait for the end, but not for long.
 
@@ -298,6 +324,20 @@ class ArtifactFolders:
                 thread.start()
         thread.join(self._wait_seconds)
         return self.index is not before
+
+    def count_found(self, wait_seconds: float) -> FoundArtifacts:
+        """Return what a scan finds, or has found after this time; the scan continues."""
+        self.refresh()
+        if self._scan is not None:
+            self._scan.join(wait_seconds)
+        places = self._list_places()
+        if not places and self._root is not None:
+            places = list_output_folders(self._root)
+        return FoundArtifacts(
+            contracts=len(self.index.contracts),
+            places=places,
+            is_complete=self._scan is None or not self._scan.is_alive(),
+        )
 
     def scan(self) -> None:
         """Read the files that changed since the last scan."""
@@ -324,11 +364,14 @@ class ArtifactFolders:
             log.debug("%d contracts in %d files", len(found), len(read))
         self._scanned_at = time.monotonic()
 
-    def _iter_files(self) -> Iterable[Path]:
+    def _list_places(self) -> tuple[Path, ...]:
         folders = dict.fromkeys(self._given_folders)
         if self._root is not None:
             folders |= dict.fromkeys(find_output_folders(self._root))
-        for folder in folders:
+        return tuple(folders)
+
+    def _iter_files(self) -> Iterable[Path]:
+        for folder in self._list_places():
             if folder.is_file():
                 yield folder
             else:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.abi.known_contracts import KnownContracts
+    from pyevm_agents.abi.revert_reasons import RevertWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +122,23 @@ def _iter_reverted_codes(computation: ComputationAPI) -> Iterator[bytes]:
         computation = computation.children[-1]
 
 
-def explain_revert(data: bytes, context: RevertContext, known: KnownContracts = BUNDLED) -> str:
+def explain_revert(
+    data: bytes,
+    context: RevertContext,
+    known: KnownContracts = BUNDLED,
+    *,
+    write: RevertWriter = decode_revert,
+) -> str:
     """Return revert data as text, with the parts of the context that explain it.
 
     A contract whose own call ran out of gas reverts with that call's output, which is empty. So the
     starved call is named if the revert data, or the reason nested in them, are empty.
+
+    Input: the revert data; the context; the contracts whose errors are known; `decode_revert` or
+           `format_revert`.
     """
-    parts = [decode_revert(data, known, codes=context.codes)]
-    if context.starved and NO_REASON in parts[0]:
+    parts = [write(data, known, codes=context.codes)]
+    if context.starved and NO_REASON in decode_revert(data, known, codes=context.codes):
         name = known.find_name(context.starved_code)
         starved = context.starved.removeprefix(CALL_OF)
         parts.append(f"{CALL_OF}{starved if name is None else f'{name} at {starved}'}")

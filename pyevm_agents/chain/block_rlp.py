@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import rlp
+from eth.exceptions import UnrecognizedTransactionType
 from eth_utils import ValidationError
 
-from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import BlockError
-from pyevm_agents.vm import FORKS
+from pyevm_agents.vm import FORKS, find_oversized_quantity
 
 if TYPE_CHECKING:
     from eth.abc import BlockAPI
@@ -22,16 +22,23 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
         encoded: RLP of the block.
         block_class: of the block's fork; by default the fork whose headers have as many fields.
 
-    Raises: BlockError: not a block, not in canonical RLP, or with a timestamp beyond 64 bits.
+    Raises: BlockError: not a block, not in canonical RLP, or with a quantity out of bounds.
     """
     try:
         block: BlockAPI = rlp.decode(encoded, block_class or _find_block_class(encoded))
-    except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
+    except (
+        rlp.exceptions.RLPException,
+        UnrecognizedTransactionType,
+        ValidationError,
+        ValueError,
+        TypeError,
+    ) as error:
         raise BlockError(f"{len(encoded)} bytes: not the RLP of a block: {error}") from error
     if rlp.encode(block) != encoded:
         raise BlockError("block in non-canonical RLP")
-    if block.header.timestamp > MAX_TIMESTAMP_SECONDS:
-        raise BlockError(f"block timestamp {block.header.timestamp}: must be at most 2^64 - 1")
+    oversized = find_oversized_quantity(block.header)
+    if oversized is not None:
+        raise BlockError(f"block {oversized}")
     return block
 
 

@@ -13,9 +13,10 @@ from eth.vm.forks.berlin.constants import (
 from eth.vm.forks.prague.constants import PER_EMPTY_ACCOUNT_BASE_COST, SET_CODE_TRANSACTION_TYPE
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
+from eth_utils import ValidationError, to_checksum_address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from eth.abc import (
         BlockHeaderAPI,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.vm import Interruption
 
+Precompile: TypeAlias = "Callable[[ComputationAPI], Any]"
 AccountOverrides: TypeAlias = "Mapping[Address, AccountOverride]"
 
 
@@ -84,6 +86,9 @@ class AccountOverride:
     storage_diff: Mapping[int, int] = field(default_factory=dict)
     """Single slots; others are unchanged."""
 
+    precompile_to: Address | None = None
+    """The address at which the precompile of this account is found instead."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOverride:
@@ -128,6 +133,29 @@ def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]
             state.set_storage(address, slot, value)
     if accounts:
         state.lock_changes()
+
+
+def move_precompiles(
+    fork: Mapping[Address, Precompile], accounts: AccountOverrides
+) -> dict[Address, Precompile]:
+    """Return the precompiles by address: an overridden one is not there, or elsewhere.
+
+    Input:  the fork's precompiles; the overrides.
+    Source: geth, internal/ethapi/override, `StateOverride.Apply`.
+    Raises: ValidationError: an account to move is no precompile, or the new address is in use.
+    """
+    moves = {
+        address: override.precompile_to
+        for address, override in accounts.items()
+        if override.precompile_to is not None
+    }
+    for address, to in moves.items():
+        if address not in fork:
+            raise ValidationError(f"account {to_checksum_address(address)} is not a precompile")
+        if to in accounts:
+            raise ValidationError(f"account {to_checksum_address(to)} is already overridden")
+    kept = {address: code for address, code in fork.items() if address not in accounts}
+    return kept | {to: fork[address] for address, to in moves.items()}
 
 
 class CallTransaction(SpoofTransaction):

@@ -49,7 +49,7 @@ from pyevm_agents.chain.reader import find_vm_class
 from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
 from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.chain.trace_codec import encode_trace
-from pyevm_agents.chain.transactions import is_impersonated
+from pyevm_agents.chain.transactions import is_impersonated, recover_sender
 from pyevm_agents.errors import BlockError
 from pyevm_agents.state import OverlayCache, StateCache
 from pyevm_agents.state.dump import load_accounts
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.vm import AgentMiningChain, ForkBlock
-    from pyevm_agents.vm.vm import OnTransaction
+    from pyevm_agents.vm.vm import OnRefusal, OnTransaction
 
 
 class Chain(ChainSimulator):
@@ -167,7 +167,9 @@ class Chain(ChainSimulator):
         settings: BlockSettings | None = None,
         notes: GenerationNotes | None = None,
         may_infer: bool = True,
+        on_start: Callable[[SignedTransactionAPI], None] | None = None,
         watch: OnTransaction | None = None,
+        on_refusal: OnRefusal | None = None,
     ) -> MinedBlock:
         """Mine a block of these transactions.
 
@@ -177,9 +179,14 @@ class Chain(ChainSimulator):
             settings: overrides of header fields; replaces `timestamp_seconds`.
             notes: generations to repeat, from `rehearse`.
             may_infer: whether the models compute generations that are not in the notes.
+            on_start: called before each transaction.
             watch: called after each transaction.
+            on_refusal: called with each invalid transaction, and the reason. The block is one of
+                the others, as far as the gas that they use leaves room, without later ones of a
+                sender that was left out. None: all of them, or no block.
 
-        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed.
+        Raises: InvalidTransactionError: a transaction is invalid; with `on_refusal`, all that had
+                room were. InvalidBlockError: any block would be. EngineFault: the host failed.
                 ModelNeededError: a transaction needs inference, and may not infer. The chain is
                 unchanged in all cases.
         """
@@ -188,7 +195,9 @@ class Chain(ChainSimulator):
         )
         with self._discard_on_error():
             chain = self._select_mining_chain(notes, may_infer=may_infer)
-            mined = self._make_block(get_watched_vm(chain, header), transactions, watch)
+            vm = get_watched_vm(chain, header)
+            vm.on_start, vm.on_refusal = on_start, on_refusal
+            mined = self._make_block(vm, transactions, watch)
             self._persist(mined)
         return mined
 
@@ -343,8 +352,9 @@ class Chain(ChainSimulator):
             encoded: RLP of the next block of this chain.
             watch: called after each transaction.
 
-        Raises: BlockError: not a block, or the results differ from the header. ValidationError: an
-                invalid header or transaction. EngineFault: the host failed. The chain is unchanged
+        Raises: BlockError: not a block, or the results differ from the header.
+                InvalidTransactionError, InvalidBlockError: with the reason; ValidationError: an
+                invalid header. EngineFault: the host failed. The chain is unchanged
                 in all cases.
         """
         header = self._chain.create_header_from_parent(self._head).copy(
@@ -443,24 +453,26 @@ class Chain(ChainSimulator):
         Mining and importing share this function: both execute a block's system calls, such as
         EIP-2935's.
         """
-        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
+        done: list[tuple[SignedTransactionAPI, ReceiptAPI, ComputationAPI]] = []
 
         def collect(
             transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
         ) -> None:
-            done.append((receipt, computation))
+            done.append((transaction, receipt, computation))
             if watch is not None:
                 watch(transaction, receipt, computation)
 
+        for transaction in block.transactions:
+            recover_sender(transaction)
         vm.on_transaction = collect
         result = vm.import_block(block)
         # py-evm's copies of the transactions have lost the known senders.
         final_block: Any = result.block
-        fields = final_block.as_dict() | {"transactions": block.transactions}
+        fields = final_block.as_dict() | {"transactions": tuple(each for each, _, _ in done)}
         return MinedBlock(
             block=type(final_block)(**fields),
-            receipts=tuple(receipt for receipt, _ in done),
-            computations=tuple(computation for _, computation in done),
+            receipts=tuple(receipt for _, receipt, _ in done),
+            computations=tuple(computation for _, _, computation in done),
             witness=result.meta_witness,
         )
 

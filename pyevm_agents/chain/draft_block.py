@@ -8,7 +8,7 @@ import rlp
 
 from pyevm_agents.chain.reader import create_vm, find_vm_class
 from pyevm_agents.chain.simulator import ChainSimulator
-from pyevm_agents.vm import WatchedVM
+from pyevm_agents.vm import AgentVM, WatchedVM
 
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
@@ -110,15 +110,25 @@ class DraftBlock:
         """Execute the next transaction.
 
         Input: the transaction; `trace` wraps the VM's class with a tracer.
-        Raises: ValidationError: invalid after the others. ModelNeededError: inference is needed, in
-                a silent draft. EngineFault: the host failed. The draft is unchanged in all cases.
+        Raises: InvalidTransactionError: invalid after the others. ModelNeededError: inference is
+                needed, in a silent draft. EngineFault: the host failed. The draft is unchanged in
+                all cases.
         """
-        vm_class = find_vm_class(type(self._chain), self.header.block_number)
-        vm = create_vm(self._chain, vm_class, self.header, trace)
+        vm = create_vm(self._chain, self._vm_class, self.header, trace)
         receipt, computation = vm.apply_transaction(self.header, transaction)
         header = vm.add_receipt_to_header(self.header, receipt)
         self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))
         return receipt, computation
+
+    def has_room(self, transaction: SignedTransactionAPI) -> bool:
+        """Whether the draft has room for one more transaction."""
+        vm_class = self._vm_class
+        assert issubclass(vm_class, AgentVM)  # noqa: S101 - of a chain that makes blocks
+        return vm_class.has_room(self.header, transaction)
+
+    @property
+    def _vm_class(self) -> type[WatchedVM]:
+        return find_vm_class(type(self._chain), self.header.block_number)
 
     def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
         """Persist a VM's state; return a header with the root.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.typing import AccountDetails
-from eth.vm.forks.london.constants import BASE_FEE_MAX_CHANGE_DENOMINATOR
+from eth.vm.forks.london.constants import BASE_FEE_MAX_CHANGE_DENOMINATOR, ELASTICITY_MULTIPLIER
 
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS, NUMERIC_MODELS_CODE
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
@@ -78,6 +78,14 @@ def compute_genesis_base_fee(wei: int) -> int:
 
 def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
     """Return the fields of block 0's header; `extraData` is the config's digest."""
+    fees: dict[str, HeaderParams] = {
+        "base_fee_per_gas": compute_genesis_base_fee(config.base_fee_wei)
+    }
+    if config.genesis_has_base_fee:  # EIP-1559 keeps the base fee after a block at its target.
+        fees = {
+            "base_fee_per_gas": config.base_fee_wei,
+            "gas_used": config.block_gas_limit // ELASTICITY_MULTIPLIER,
+        }
     return {
         "difficulty": 0,
         "extra_data": config.digest if config.has_models else b"",
@@ -86,7 +94,7 @@ def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
         "coinbase": ZERO_ADDRESS,
         "mix_hash": ZERO_HASH32,
         "nonce": bytes(8),
-        "base_fee_per_gas": compute_genesis_base_fee(config.base_fee_wei),
+        **fees,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice, repeat
+from itertools import chain, islice, pairwise, repeat
 from typing import TYPE_CHECKING
 
 import rlp
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
     VMClassWrapper = Callable[[type[AgentVM]], type[AgentVM]]
 
+
+READS_OF_A_RANGE = 10
+"""Tries to read a range of headers while other threads replace the chain. Each revert is a write of
+some milliseconds, so that a second try is rare."""
 
 RECORDS = 256
 """Size of the LRU of decoded blocks. Clients request the newest ones repeatedly."""
@@ -130,6 +134,22 @@ class ChainReader:
                 "remote chain"
             )
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
+
+    def headers(self, first: int, last: int) -> list[BlockHeaderAPI]:
+        """Return the headers of a range of blocks of one chain, also while another thread reverts.
+
+        Raises: HeaderNotFound: the chain lacks one of the blocks, or changes all the time.
+        """
+        for _ in range(READS_OF_A_RANGE):
+            try:
+                found = [self.header(number) for number in range(first, last + 1)]
+            except HeaderNotFound:
+                if first < self.first_number or last > self._head.block_number:
+                    raise
+                continue
+            if all(parent.hash == child.parent_hash for parent, child in pairwise(found)):
+                return found
+        raise HeaderNotFound(f"blocks {first} to {last}: the chain is being replaced")
 
     def header_by_hash(self, block_hash: bytes) -> BlockHeaderAPI:
         """Return the header of a block by hash, also of a removed block.

@@ -18,14 +18,15 @@ from pyevm_agents.chain.calls import (
     CallResult,
     apply_overrides,
     as_spoofed_transaction,
+    move_precompiles,
 )
 from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.reader import ChainReader, create_vm
 from pyevm_agents.chain.records import BlockSettings
-from pyevm_agents.chain.transactions import SET_CODE_TYPE
+from pyevm_agents.chain.transactions import SET_CODE_TYPE, recover_sender
 from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm import AgentComputation, AgentState, NestedCallError
+from pyevm_agents.vm import AgentComputation, AgentState, NestedCallError, replace_precompiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -219,14 +220,13 @@ class ChainSimulator(ChainReader):
             trace: wraps a VM class with a tracer.
             interruption: ends the executions from another thread.
 
-        Raises: EngineFault: the host failed.
+        Raises: ValidationError: a transaction is invalid: the block is not one of the chain's.
+                EngineFault: the host failed.
         """
         block = record.block
-        root = record.root_before or self.state_root_before(block.header)
-        zeros = {
-            name: 0 for name in ("gas_used", "blob_gas_used") if name in block.header.as_dict()
-        }
-        header = block.header.copy(**zeros, state_root=root)
+        for transaction in block.transactions[: index + 1]:
+            recover_sender(transaction)
+        header = self.build_first_header(record)
         vm = create_vm(self._chain, self.get_replay_vm_class(block.header), header, trace)
         if isinstance(vm.state, AgentState):
             vm.state.allow_interruption(interruption)
@@ -236,6 +236,14 @@ class ChainSimulator(ChainReader):
             header = vm.add_receipt_to_header(header, receipt)
             header = vm.increment_blob_gas_used(header, transaction)
         return vm.apply_transaction(header, block.transactions[index])
+
+    def build_first_header(self, record: BlockRecord) -> BlockHeaderAPI:
+        """Return the header of a block before the first transaction, with the state root there."""
+        header = record.block.header
+        root = record.root_before or self.state_root_before(header)
+        zeros = {name: 0 for name in ("gas_used", "blob_gas_used") if name in header.as_dict()}
+        changed: BlockHeaderAPI = header.copy(**zeros, state_root=root)
+        return changed
 
     def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         """Return the class of a VM that replays a block."""
@@ -272,7 +280,7 @@ class ChainSimulator(ChainReader):
                 state.lock_changes()
 
         transaction = self._spoof(state, call, most)
-        least = max(transaction.intrinsic_gas, self.fork.floor_gas(transaction))
+        least = self.fork.rules.compute_least_gas(transaction)
         return find_least_gas(attempt, least, most)
 
     def find_call_slots(self, call: Call, account: Address) -> frozenset[int]:
@@ -304,6 +312,7 @@ class ChainSimulator(ChainReader):
         override = block or BlockOverride()
         header = override.apply_to(self._get_vm_class(meant).complete_header(meant))
         base_fee = _get_base_fee(header)
+        trace = self._move_precompiles(meant, overrides or {}, trace)
         state = self._build_state(self._make_free_header(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
             sees_fee = call.gas_price_wei or override.base_fee_wei is not None
@@ -314,6 +323,30 @@ class ChainSimulator(ChainReader):
         self._begin_block_if_new(state, meant)
         apply_overrides(state, overrides or {})
         return state
+
+    def _move_precompiles(
+        self,
+        header: BlockHeaderAPI,
+        overrides: Mapping[Address, AccountOverride],
+        trace: VMClassWrapper | None,
+    ) -> VMClassWrapper | None:
+        """Return a wrapper of the VM class in which precompiles with other code are not there.
+
+        Other overrides leave them: the changes of earlier calls are overrides of the next.
+        """
+        other = {
+            address: override
+            for address, override in overrides.items()
+            if override.code or override.precompile_to is not None
+        }
+        state_class = self._get_vm_class(header)._state_class  # noqa: SLF001 - as py-evm's `configure` does
+        fork = state_class.computation_class.get_precompiles()
+        here = move_precompiles(fork, other)
+        if here == fork:
+            return trace
+        return lambda vm_class: replace_precompiles(
+            vm_class if trace is None else trace(vm_class), here
+        )
 
     def _make_free_header(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
         """Return a copy of a header with a state root and no base fee; cached for one header."""
@@ -328,10 +361,10 @@ class ChainSimulator(ChainReader):
         return free_header
 
     def _spoof(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
-        if call.authorizations and self.fork.last_type < SET_CODE_TYPE:
+        if call.authorizations and self.fork.rules.last_type < SET_CODE_TYPE:
             raise ValidationError(
                 f"transaction type not supported: {SET_CODE_TYPE}, which has authorizations; "
-                f"{self.fork.name} has 0 to {self.fork.last_type}"
+                f"{self.fork.name} has 0 to {self.fork.rules.last_type}"
             )
         return as_spoofed_transaction(
             call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas

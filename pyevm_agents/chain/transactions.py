@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
+from eth_keys.exceptions import BadSignature
 from eth_typing import Address
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.vm import InvalidTransactionError, TransactionRefusal
+from pyevm_agents.vm import is_impersonated as is_impersonated  # noqa: PLC0414 - beside `impersonate`
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eth.abc import SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
@@ -251,6 +254,38 @@ def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> Sign
     return transaction
 
 
+def recover_sender(transaction: SignedTransactionAPI) -> Address:
+    """Return the sender of a transaction: the known one, or that of the signature.
+
+    py-evm lets out the error of eth_keys, which is caught here alone. Its integers have no size,
+    and Python does not write those of over 4,300 digits.
+
+    Raises: InvalidTransactionError: no account can have made the signature, or an integer has more
+        than 256 bits.
+    """
+    is_new = "sender" not in vars(transaction)
+    if is_new and any(number >> 256 for number in _iter_integers(transaction)):
+        raise InvalidTransactionError(
+            TransactionRefusal.INVALID_SIGNATURE_VRS,
+            "invalid transaction: an integer of more than 256 bits",
+        )
+    try:
+        return Address(transaction.sender)
+    except BadSignature as error:
+        raise InvalidTransactionError(
+            TransactionRefusal.INVALID_SIGNATURE_VRS, f"invalid signature: {error}"
+        ) from error
+
+
+def _iter_integers(part: Any) -> Iterator[int]:  # noqa: ANN401 - a part of a transaction
+    """Yield the integers of a transaction, those of its lists included."""
+    if isinstance(part, int):
+        yield part
+    elif not isinstance(part, bytes):
+        for each in getattr(part, "_inner", part):
+            yield from _iter_integers(each)
+
+
 def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
     """Set the sender of a transaction that `sender` did not sign; return the transaction.
 
@@ -258,11 +293,6 @@ def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTra
     """
     vars(transaction)["is_impersonated"] = True
     return set_known_sender(transaction, sender)
-
-
-def is_impersonated(transaction: SignedTransactionAPI) -> bool:
-    """Whether a transaction was built without the sender's key."""
-    return "is_impersonated" in vars(transaction)
 
 
 def _skip_signature_check() -> None:

@@ -262,7 +262,9 @@ class _Journey:
         """Confirm a dry run by the operator's key; return the stopped run."""
         from pyevm_agents.control.requests import ConfirmationRequest  # noqa: PLC0415 - needs the extra
 
-        expiry = int(time.time()) + CONFIRMED_SECONDS
+        # A treasury knows the chain's time alone, which may be ahead of this computer's.
+        block_seconds = self.plane.get_dry_run(run_id).pin.timestamp
+        expiry = max(int(time.time()), block_seconds) + CONFIRMED_SECONDS
         wanted = self.plane.get_confirmation(run_id, expiry)
         key = self.signers.get(bytes.fromhex(wanted.operator_wallet[2:]))
         if key is None:

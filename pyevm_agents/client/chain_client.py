@@ -127,6 +127,13 @@ class ChainClient(RemoteClient):
         except (RemoteError, TypeError, KeyError, ValueError):
             return None
 
+    def read_time(self, head: RemoteHeader) -> int:
+        """Return the chain's time: the next block's timestamp, or the head's where none is stated.
+
+        Development nodes mine no block until somebody sends something.
+        """
+        return max(head.timestamp, self.read_pending_time() or 0)
+
     def read_headers(self, numbers: Sequence[int | str]) -> list[RemoteHeader | None]:
         """Return the headers of blocks; None for those that the chain does not have."""
         names = [each if isinstance(each, str) else hex(each) for each in numbers]

@@ -114,7 +114,8 @@ class ChainConfig:
     """Block gas limit, in gas."""
 
     base_fee_wei: int = DEFAULT_BASE_FEE_WEI
-    """Base fee of block 1, in wei per gas. Genesis has the base fee that EIP-1559 lowers to it."""
+    """Base fee of block 1, in wei per gas. Genesis has the base fee that EIP-1559 lowers to it,
+    unless `genesis_has_base_fee`."""
 
     genesis_timestamp_seconds: int = DEFAULT_GENESIS_TIMESTAMP_SECONDS
     """Timestamp of the genesis block, in Unix seconds, below 2^64 - 1."""
@@ -141,6 +142,10 @@ class ChainConfig:
     code_size_bytes: int = DEFAULT_CODE_SIZE_BYTES
     """Upper bound of a contract's code, at least EIP-170's; initcode may have twice as much
     (EIP-3860). The canonical JSON omits the default."""
+
+    genesis_has_base_fee: bool = False
+    """Whether genesis has the base fee of block 1, as anvil's. Its header then states half of the
+    gas limit as used, for which EIP-1559 keeps the fee. The canonical JSON omits the default."""
 
     def __post_init__(self) -> None:
         """Validate all fields."""
@@ -217,6 +222,7 @@ class ChainConfig:
         _fill_or_omit(form, "origin", self.origin and self.origin.to_form())
         if self.code_size_bytes == DEFAULT_CODE_SIZE_BYTES:
             del form["code_size_bytes"]
+        _fill_or_omit(form, "genesis_has_base_fee", self.genesis_has_base_fee)
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
         if numeric:
             form["limits"] |= {name: getattr(numeric_spec, name) for name in _NUMERIC_LIMITS}
@@ -345,12 +351,16 @@ def _parse_model(form: dict[str, Any]) -> ModelProfile:
 
 
 def _check_kinds(form: ChainConfig | ModelProfile | GasSchedule) -> None:
-    """Reject integers and strings of the wrong type, which JSON may contain."""
-    kinds = {"int": (int, "a whole number"), "str": (str, "a text")}
+    """Reject integers, strings and booleans of the wrong type, which JSON may contain."""
+    kinds = {
+        "int": (int, "a whole number"),
+        "str": (str, "a text"),
+        "bool": (bool, "true or false"),
+    }
     for each in dataclasses.fields(form):
         value = getattr(form, each.name)
         kind, described = kinds.get(str(each.type), (object, ""))
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ConfigError(f"{each.name} {value!r}: must be {described}")
 
 

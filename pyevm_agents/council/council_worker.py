@@ -188,8 +188,7 @@ class CouncilWorker(RoundLoop):
         if self._head is None or self._is_stale or head.hash != self._head.hash:
             self._read_views(head)
             self._head, self._is_stale = head, False
-        # Development nodes mine no block until somebody sends something.
-        self._now = max(head.timestamp, self._client.read_pending_time() or 0)
+        self._now = self._client.read_time(head)
         if not self._settings.is_dry:
             self.transactions.watch(head)
         self._take_result()

@@ -86,7 +86,7 @@ def open_case(
             f"request {request_id}: the council has no such request; {known}: see "
             "`pyevm-agents council watch`"
         )
-    now = max(head.timestamp, client.read_pending_time() or 0)
+    now = client.read_time(head)
     [stored] = client.read_views([request_id], head.number)
     view = pass_time(stored, now, client.read_terms())
     if view.phase is RequestPhase.WINDOW:

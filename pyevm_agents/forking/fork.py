@@ -136,7 +136,8 @@ def open_fork(  # noqa: PLR0913 - keyword arguments
 
     Input:
         url: HTTP URL of a node.
-        block_number: of the fork block; by default the node's latest block.
+        block_number: of the fork block; by default the node's latest block, and if negative, so
+            many blocks before that.
         chain_id: of the remote chain, which must have it; by default not checked.
         retries: how often a request is repeated that found no server, or a busy one.
         timeout_seconds: how long one try of a request may take.
@@ -147,12 +148,16 @@ def open_fork(  # noqa: PLR0913 - keyword arguments
         RemoteFault: the node does not answer, has no state of the block, or states a wrong hash;
             the cache can't be used.
     """
-    if block_number is not None and not 0 <= block_number <= MAX_BLOCK_NUMBER:
-        raise ConfigError(f"fork block number {block_number}: must be 0 to {MAX_BLOCK_NUMBER}")
+    if block_number is not None and abs(block_number) > MAX_BLOCK_NUMBER:
+        raise ConfigError(
+            f"fork block number {block_number}: must be -{MAX_BLOCK_NUMBER} to {MAX_BLOCK_NUMBER}"
+        )
     client = RemoteClient(url, retries=retries, timeout_seconds=timeout_seconds)
     remotes = AnswerCache(None if cache_folder is None else cache_folder / REMOTES_FILE)
     try:
         opener = _Opener(client, remotes, hashlib.sha256(url.encode()).digest(), cache_folder)
+        if block_number is not None and block_number < 0:
+            block_number = opener.count_back(-block_number)
         origin, header = opener.find_block(block_number)
         _require_chain_id(chain_id, origin, client.host)
         return opener.open_block(origin, header)
@@ -186,6 +191,19 @@ class _Opener:
         self._remotes = remotes
         self._url_hash = url_hash
         self._folder = folder
+
+    def count_back(self, blocks: int) -> int:
+        """Return the number of the block that is so many blocks before the latest one.
+
+        Raises: ConfigError: the chain has fewer blocks. RemoteFault: no answer.
+        """
+        latest = self._ask_for_block(None)[0].block_number
+        if blocks > latest:
+            raise ConfigError(
+                f"fork block number -{blocks}: must be at least -{latest}, as the latest block is "
+                f"{latest}"
+            )
+        return latest - blocks
 
     def find_block(self, number: int | None) -> tuple[ForkOrigin, BlockHeaderAPI | None]:
         """Return the origin of a fork, and the header if the node was queried."""

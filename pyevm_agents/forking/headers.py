@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import rlp
 from eth.vm.header import HeaderSedes
 
+from pyevm_agents.vm import find_oversized_quantity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,7 +58,8 @@ class HeaderMismatchError(ValueError):
 def parse_header(block: Mapping[str, object]) -> BlockHeaderAPI:
     """Return the header of a block in JSON.
 
-    Raises: HeaderMismatchError: not an Ethereum header, or the hash does not match.
+    Raises: HeaderMismatchError: not an Ethereum header, a quantity is out of bounds, or the hash
+        does not match.
     """
     try:
         names = [name for name in LATER_FIELDS if block.get(name) is not None]
@@ -65,6 +68,9 @@ def parse_header(block: Mapping[str, object]) -> BlockHeaderAPI:
         stated = bytes.fromhex(str(block["hash"]).removeprefix("0x"))
     except (KeyError, ValueError, TypeError, OverflowError, rlp.exceptions.RLPException) as error:
         raise HeaderMismatchError("it is not the header of an Ethereum block") from error
+    oversized = find_oversized_quantity(header)
+    if oversized is not None:
+        raise HeaderMismatchError(f"its {oversized}")
     if header.hash != stated:
         raise HeaderMismatchError(
             f"it states the hash 0x{stated.hex()}, and its header has 0x{header.hash.hex()}"

@@ -19,6 +19,8 @@ class ForkOptions:
 
     url: str
     block_number: int | None = None
+    """None for the latest block; a negative number counts back from it."""
+
     chain_id: int | None = None
     retries: int = DEFAULT_RETRIES
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS

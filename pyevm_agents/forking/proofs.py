@@ -5,20 +5,25 @@ Source: EIP-1186.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rlp
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 from eth.rlp.accounts import Account
 from eth_hash.auto import keccak
+from rlp.sedes import big_endian_int
 
-from pyevm_agents.state.account import StateCache, decode_integer
+from pyevm_agents.state.account import StateCache
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eth_typing import Address
+
+
+MAX_NONCE, MAX_WORD = 2**64 - 1, 2**256 - 1
+"""Source: EIP-2681 for nonces."""
 
 
 class ProofError(ValueError):
@@ -42,10 +47,9 @@ def verify_account(proof: object, state_root: bytes, address: Address) -> Proven
     encoded = _verify(_get(proof, "accountProof"), state_root, keccak(address))
     if encoded is None:
         return ProvenAccount(0, 0, BLANK_ROOT_HASH, EMPTY_SHA3)
-    try:
-        account = rlp.decode(encoded, Account)
-    except rlp.exceptions.RLPException as error:
-        raise ProofError("its account is not one of Ethereum") from error
+    account = _decode(encoded, Account, "account")
+    if account.nonce > MAX_NONCE or account.balance > MAX_WORD:
+        raise ProofError("its account has a nonce or a balance that no account can have")
     return ProvenAccount(account.nonce, account.balance, account.storage_root, account.code_hash)
 
 
@@ -64,7 +68,20 @@ def verify_slots(proof: object, account: ProvenAccount, slots: Sequence[int]) ->
 def _verify_slot(entry: object, account: ProvenAccount, slot: int) -> int:
     nodes = _get(entry, "proof")
     encoded = _verify(nodes, account.storage_root, keccak(slot.to_bytes(32, "big")))
-    return 0 if encoded is None else decode_integer(encoded)
+    if encoded is None:
+        return 0
+    value = int(_decode(encoded, big_endian_int, f"value of slot {slot}"))
+    if value > MAX_WORD:
+        raise ProofError(f"its value of slot {slot} has {value.bit_length()} bits, at most 256")
+    return value
+
+
+def _decode(encoded: bytes, sedes: Any, name: str) -> Any:  # noqa: ANN401 - as of rlp
+    """Return the object of RLP. rlp's integers fail on a list with a TypeError."""
+    try:
+        return rlp.decode(encoded, sedes)
+    except (rlp.exceptions.RLPException, TypeError) as error:
+        raise ProofError(f"its {name} is not one of Ethereum") from error
 
 
 def _get(proof: object, name: str) -> object:

@@ -21,7 +21,13 @@ from eth_utils import encode_hex
 from precompiles import spec
 from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
-from pyevm_agents.forking.proofs import ProofError, verify_account, verify_slots
+from pyevm_agents.forking.proofs import (
+    MAX_NONCE,
+    MAX_WORD,
+    ProofError,
+    verify_account,
+    verify_slots,
+)
 from pyevm_agents.state.remote_state import RemoteAccount
 
 if TYPE_CHECKING:
@@ -41,9 +47,6 @@ MAX_ANCESTORS = 256
 HEADERS_IN_BATCH = 32
 ACCOUNTS_IN_BATCH = MAX_BATCH // 3
 SLOTS_IN_BATCH = MAX_BATCH
-
-MAX_NONCE, MAX_WORD = 2**64 - 1, 2**256 - 1
-"""Source: EIP-2681 for nonces."""
 
 REFUSED_CODES = frozenset({-32600, -32602})
 """Codes of a node that does not take a block by hash: invalid request, invalid params."""
@@ -329,7 +332,8 @@ class StateReader:
         number = int.from_bytes(self._parse_data(method, value, is_quantity=True), "big")
         most = MAX_NONCE if method == "eth_getTransactionCount" else MAX_WORD
         if number > most:
-            raise self._client.build_fault(method, f"{number} is more than {most}", LIES)
+            problem = f"{number.bit_length()} bits are more than those of {most}"
+            raise self._client.build_fault(method, problem, LIES)
         return number
 
     def _parse_data(self, method: str, value: object, *, is_quantity: bool = False) -> bytes:

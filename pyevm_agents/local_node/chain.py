@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.cache_folder import get_facts_folder
 from pyevm_agents.chain import Chain, read_chain_config
 from pyevm_agents.chain.fork_setup import choose_hardfork
+from pyevm_agents.chain.genesis import compute_genesis_base_fee
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
@@ -72,6 +72,9 @@ class NodeSetup:
     on_warning: Callable[[str], None]
     """Called with the store's first failure."""
 
+    start_seconds: int
+    """Timestamp of a new genesis, in Unix seconds, unless the config or its file states one."""
+
     fork_block: RemoteFork | None = None
     """The block of a live chain to continue, if any."""
 
@@ -126,14 +129,20 @@ class NodeSetup:
     def _build_config(self) -> ChainConfig:
         """Return the config of a chain without models.
 
-        The default timestamp of genesis is that of the stored chain, or now.
+        The default timestamp of genesis is that of the stored chain, or the start's.
         """
         stored = read_chain_config(self.rows)
-        start_seconds = stored.genesis_timestamp_seconds if stored else int(time.time())
+        start_seconds = stored.genesis_timestamp_seconds if stored else self.start_seconds
+        base_fee_wei = self._get_rule("base_fee_wei", DEFAULT_BASE_FEE_WEI)
+        # The default genesis stays that of recorded chains.
+        is_default = self.config.base_fee_wei is None and "base_fee_wei" not in self.genesis.rules
         return ChainConfig(
             chain_id=self._get_rule("chain_id", DEFAULT_CHAIN_ID),
             block_gas_limit=self._get_rule("gas_limit", DEFAULT_BLOCK_GAS_LIMIT),
-            base_fee_wei=self._get_rule("base_fee_wei", DEFAULT_BASE_FEE_WEI),
+            base_fee_wei=base_fee_wei,
+            genesis_has_base_fee=(
+                not is_default and compute_genesis_base_fee(base_fee_wei) != base_fee_wei
+            ),
             genesis_timestamp_seconds=self._get_rule("timestamp_seconds", start_seconds),
             fork=self.config.fork_name or DEFAULT_FORK,
             code_size_bytes=self.config.code_size_bytes,

@@ -39,7 +39,7 @@ EXCLUSIVE_FIELDS = {
         *("chain_id", "gas_limit", "base_fee_wei", "timestamp_seconds", "fork_name", "schedule"),
         *("genesis", "code_size_bytes", "numeric_models", "load_path", "registries"),
     ),
-    "live_chain": ("fixture", "genesis", "timestamp_seconds", "base_fee_wei", "registries"),
+    "live_chain": ("fixture", "genesis", "timestamp_seconds", "registries"),
 }
 """Fields that exclude each other: a fixture, or a fork's block, defines parameters itself."""
 
@@ -90,6 +90,9 @@ class NodeConfig:
     order: str = ORDERS[0]
     """Order of the transactions in a block, one of `pyevm_agents.node.txpool.ORDERS`."""
 
+    throws_on_failure: bool = False
+    """Whether a send whose transaction fails in its block is an error, as in Hardhat's network."""
+
     chain_id: int | None = None
     """Chain ID; None for that of `genesis` or `live_chain`, or 31,337."""
 
@@ -98,7 +101,8 @@ class NodeConfig:
     as much as the live chain's."""
 
     base_fee_wei: int | None = None
-    """Base fee of the first block; None for that of `genesis`, or 1,000,000,000."""
+    """Base fee of the first block, on a fork of the first one after it; None for that of `genesis`,
+    or 1,000,000,000."""
 
     timestamp_seconds: int | None = None
     """Timestamp of genesis; None for that of `genesis`, or the present time."""
@@ -108,6 +112,9 @@ class NodeConfig:
 
     code_size_bytes: int = DEFAULT_CODE_SIZE_BYTES
     """Size limit of a contract's code."""
+
+    has_create2_deployer: bool = True
+    """Whether genesis has the CREATE2 deployer of public networks, as anvil's has."""
 
     genesis: GenesisFile | Path | None = None
     """Genesis file in geth's format. Other fields override the file's values."""

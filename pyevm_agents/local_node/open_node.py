@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.abi.known_contracts import ArtifactFolders
-from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.chain import GenesisAccount, read_chain_config
 from pyevm_agents.chain.lmdb import LmdbRows, UnreadableChainError
 from pyevm_agents.config import DEFAULT_FORK
-from pyevm_agents.devnet.chain import build_predeploys
+from pyevm_agents.devnet.chain import CREATE2_DEPLOYER, build_predeploys
 from pyevm_agents.devnet.registries import build_registries
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
@@ -32,13 +32,14 @@ from pyevm_agents.local_node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.local_node.state_file import (
     read_state,
     require_writable,
+    resolve_state_path,
     write_json,
     write_state,
 )
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.journal import Journal
 from pyevm_agents.node.keys import derive_keys
-from pyevm_agents.node.state_dump import dump, load
+from pyevm_agents.node.state_dump import dump, load, read_origin, read_start_seconds
 from pyevm_agents.node.transaction_defaults import suggest_gas_price
 from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.methods.registry import build_node_service
@@ -105,11 +106,15 @@ class OpenNode:
         self.notes = notes
         """What a user should read, such as files that were skipped."""
 
+        self.artifacts: ArtifactFolders | None = None
+        """Folders of compiled contracts, which are read when a name is looked up."""
+
         self.urls: NodeUrls | None = None
         """Addresses of the server; None without one."""
 
         self.service = build_node_service(
             node,
+            throws_on_failure=config.throws_on_failure,
             call_gas=config.call_gas,
             call_seconds=config.call_seconds,
             trace_pool=TracePool(config.trace_bytes),
@@ -233,7 +238,9 @@ def _open(
     on_progress: Callable[[Progress], None] | None,
     on_warning: Callable[[str], None],
 ) -> OpenNode:
+    started = time.time()
     state = None if config.load_path is None else read_state(config.load_path)
+    start = read_start_seconds(state)
     if config.dump_path is not None:
         config = replace(config, dump_path=require_writable(config.dump_path))
     if config.config_path is not None:
@@ -243,19 +250,20 @@ def _open(
     fixture = _read_fixture(config.fixture)
     keys = Keys(derive_keys(config.mnemonic, config.accounts, config.derivation_path.rstrip("/")))
     keys.impersonates_all = config.impersonates_all
-    live_chain = _read_live_chain(config.live_chain)
+    rows = _open_rows(config.state_dir)
+    stack.callback(rows.close)
+    live_chain = _choose_block(_read_live_chain(config.live_chain), rows, state)
     fork_block = None
     if live_chain is not None:
         fork_block = live_chain.open()
         stack.callback(fork_block.close)
-    rows = _open_rows(config.state_dir)
-    stack.callback(rows.close)
     setup = NodeSetup(
         config=config,
         genesis=genesis,
         rows=rows,
         accounts=_build_accounts(config, keys, genesis, fork_block),
         fork_block=fork_block,
+        start_seconds=int(started) if start is None else start,
         stack=stack,
         on_progress=on_progress,
         on_warning=on_warning,
@@ -271,20 +279,31 @@ def _open(
         journal=None if config.state_dir is None else Journal(rows),
         open_fork=ForkOpener(live_chain) if config.state_dir is None else None,
         rehearses=True,
+        since_seconds=started,
     )
     stack.callback(node.close)
-    if state is not None:
-        _load_state(node, state)
+    if fork_block is not None:
+        _override_base_fee(node, config, fork_block)
+    loaded = () if state is None else _load_state(node, config, state)
     if config.config_path is not None:
         write_config(config.config_path, node, config.mnemonic, config.derivation_path)
     skipped = [f"Skipped {file}: {text}" for file, text in folders.list_problems().items()]
-    return OpenNode(
+    opened = OpenNode(
         node,
         config,
         agents=node_chain.agents,
-        notes=(*node_chain.notes, *skipped, *_list_restored(node)),
+        notes=(*node_chain.notes, *loaded, *skipped, *_list_restored(node)),
         engines=setup.engines,
     )
+    opened.artifacts = folders
+    return opened
+
+
+def _override_base_fee(node: Node, config: NodeConfig, fork_block: RemoteFork) -> None:
+    """Give a fork's first own block the config's base fee, as anvil does."""
+    is_new = node.chain.head.block_number == fork_block.origin.block_number
+    if config.base_fee_wei is not None and is_new:
+        node.next_block.override_next(base_fee_wei=config.base_fee_wei)
 
 
 def _open_chain(setup: NodeSetup, fixture: Fixture | None) -> NodeChain:
@@ -344,22 +363,56 @@ def _build_accounts(
     funded = dict.fromkeys(keys.addresses, funds)
     if fork_block is not None:
         return funded
+    predeploys = dict(build_predeploys(config.fork_name or DEFAULT_FORK))
+    if not config.has_create2_deployer:
+        del predeploys[CREATE2_DEPLOYER]
     return {
         **funded,
-        **build_predeploys(config.fork_name or DEFAULT_FORK),
+        **predeploys,
         **({} if config.registries is None else build_registries(config.registries)),
         **genesis.accounts,
     }
 
 
-def _load_state(node: Node, state: object) -> None:
-    """Load a dump into a chain without blocks."""
-    if number := node.chain.head.block_number:
+def _choose_block(
+    live_chain: ForkOptions | None, rows: LmdbRows, state: object
+) -> ForkOptions | None:
+    """Return the fork's options with a block: without a given one, that of the kept chain or dump.
+
+    So a fork of the latest block continues after its remote chain has grown, and one of a block
+    that is counted back from the latest.
+    """
+    number = None if live_chain is None else live_chain.block_number
+    if live_chain is None or (number is not None and number >= 0):
+        return live_chain
+    try:
+        stored = read_chain_config(rows)
+    except UnreadableChainError as error:
+        raise ConfigError(str(error)) from error
+    origin = read_origin(state) if stored is None else stored.origin
+    return live_chain if origin is None else replace(live_chain, block_number=origin.block_number)
+
+
+def _load_state(node: Node, config: NodeConfig, state: object) -> tuple[str, ...]:
+    """Load a dump into a chain without blocks; return notes for people.
+
+    A kept chain with blocks goes on by itself if its dump is written to the same file at the end.
+    """
+    assert config.load_path is not None  # noqa: S101 - the caller has read it
+    path = resolve_state_path(config.load_path)
+    head, origin = node.chain.head.block_number, node.chain.config.origin
+    if head > (0 if origin is None else origin.block_number):
+        if config.dump_path == path:
+            return (f"Continued the chain in {config.state_dir}; {path} was not loaded.",)
         raise ConfigError(
-            f"the stored chain is at block {number}: a dump can only be loaded into a new chain; "
-            "omit --load-state, or --state-dir"
+            f"state file {path}: can't be loaded into the chain in {config.state_dir}, which is at "
+            f"block {head:,}; load it into a new chain"
         )
-    node.submit_change(lambda: load(node, state)).result()
+    try:
+        node.submit_change(lambda: load(node, state)).result()
+    except ConfigError as error:
+        raise ConfigError(f"state file {path}: {error}") from error
+    return ()
 
 
 def _list_restored(node: Node) -> Iterator[str]:

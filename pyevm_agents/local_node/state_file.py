@@ -20,7 +20,7 @@ def read_state(path: Path) -> object:
 
     Raises: ConfigError: the file can't be read, exceeds a limit, or is not JSON.
     """
-    path = _resolve_path(path)
+    path = resolve_state_path(path)
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(f"state file {path}: must be at most {MAX_BYTES:,} bytes")
@@ -40,7 +40,7 @@ def require_writable(path: Path, kind: str = "state file") -> Path:
 
     Raises: ConfigError: the file can't be written.
     """
-    path = _resolve_path(path)
+    path = resolve_state_path(path)
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             return path
@@ -83,5 +83,6 @@ def write_json(path: Path, form: object, kind: str) -> int:
     return len(data)
 
 
-def _resolve_path(path: Path) -> Path:
+def resolve_state_path(path: Path) -> Path:
+    """Return the file of a dump: the path itself, or `state.json` in a folder, as in anvil."""
     return path / "state.json" if path.is_dir() else path

@@ -61,20 +61,19 @@ class NextBlock:
             self.once = BlockSettings()
             raise
 
-    def build_settings(
-        self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
-    ) -> BlockSettings:
-        """Return the overrides of the next block, with the timestamp.
+    @property
+    def overrides(self) -> BlockSettings:
+        """The overrides of the next block, without a timestamp."""
+        return _merge(self.fixed, self.once)
 
-        Input:
-            timestamp_seconds: by default the clock's.
-            parent: by default the head.
+    def build_settings(self, parent: BlockHeaderAPI | None = None) -> BlockSettings:
+        """Return the overrides of the next block, with the clock's timestamp.
+
+        Input: parent: by default the head.
         """
-        settings = _merge(self.fixed, self.once)
-        if timestamp_seconds is None:
-            parent = self._chain.head if parent is None else parent
-            timestamp_seconds = self._clock.compute_next_timestamp(parent.timestamp)
-        return replace(settings, timestamp_seconds=timestamp_seconds)
+        parent = self._chain.head if parent is None else parent
+        timestamp = self._clock.compute_next_timestamp(parent.timestamp)
+        return replace(self.overrides, timestamp_seconds=timestamp)
 
     def build_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
         """Return the header of the next block, as if made now.
@@ -83,7 +82,7 @@ class NextBlock:
         """
         # Read the head once: another thread may be mining.
         parent = self._chain.head if parent is None else parent
-        return self._chain.build_next_header(self.build_settings(parent=parent), parent=parent)
+        return self._chain.build_next_header(self.build_settings(parent), parent=parent)
 
 
 def _merge(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:

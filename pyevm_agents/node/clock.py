@@ -1,7 +1,15 @@
-"""The chain's clock: wall-clock time with an offset, a fixed next timestamp or a fixed interval."""
+"""The chain's clock: time goes on from the head, as fast as wall-clock time.
+
+A block has the clock's time, and comes after its parent. Whenever a block gets another time than
+the clock's, because it was pushed after its parent or because its time was given, the clock moves
+to that block. So the clock is never behind the head, and `increase` always moves the next block.
+
+Source: Hardhat (NomicFoundation/hardhat#513); anvil for intervals.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +17,7 @@ from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +26,9 @@ class ClockSettings:
 
     offset_seconds: int = 0
     """Seconds by which the chain is ahead of wall-clock time."""
+
+    earliest_seconds: int = 0
+    """Time to which `increase` has moved the clock since the head; the next block is not before."""
 
     next_seconds: int | None = None
     """Exact timestamp of the next block, in Unix seconds; None to compute it."""
@@ -29,28 +40,24 @@ class ClockSettings:
 class Clock:
     """Computes block timestamps."""
 
-    def __init__(self, now: Callable[[], float], *, settings: ClockSettings | None = None) -> None:
-        """Create a clock. Input: now: returns the wall-clock time in Unix seconds."""
-        self._now = now
-        self.settings = settings or ClockSettings()
+    def __init__(self, now: Callable[[], float], head: Callable[[], int]) -> None:
+        """Create a clock that shows wall-clock time.
 
-    def checkpoint(self) -> Callable[[], None]:
-        """Return a function that restores the current settings."""
-        settings = self.settings
+        Input: now: returns the wall-clock time; head: returns the head's timestamp. Unix seconds.
+        """
+        self._now, self._head = now, head
+        self.settings = ClockSettings()
 
-        def restore() -> None:
-            self.settings = settings
-
-        return restore
-
-    def continue_from(self, timestamp_seconds: int) -> None:
-        """Continue from a block's timestamp, as the clock of a fork does. Source: anvil."""
-        offset = timestamp_seconds - int(self._now())
-        self.settings = replace(self.settings, offset_seconds=offset)
+    # -- the chain's time -- #
 
     def now_seconds(self) -> int:
-        """Return the chain's time, in Unix seconds."""
-        return int(self._now()) + self.settings.offset_seconds
+        """Return the chain's time, in Unix seconds. With an interval, no time passes by itself."""
+        settings = self.settings
+        shown = 0 if settings.interval_seconds is not None else self._read_offset_time()
+        return max(shown, settings.earliest_seconds, self._head())
+
+    def _read_offset_time(self) -> int:
+        return min(int(self._now()) + self.settings.offset_seconds, MAX_TIMESTAMP_SECONDS)
 
     def compute_next_timestamp(self, parent_seconds: int) -> int:
         """Return the timestamp of a block on this parent; always after the parent's."""
@@ -58,50 +65,117 @@ class Clock:
         if settings.next_seconds is not None:
             wanted = settings.next_seconds
         elif settings.interval_seconds is not None:
-            wanted = parent_seconds + settings.interval_seconds
+            wanted = max(parent_seconds + settings.interval_seconds, settings.earliest_seconds)
         else:
-            wanted = self.now_seconds()
+            wanted = max(self._read_offset_time(), settings.earliest_seconds)
         return max(wanted, parent_seconds + 1)
 
-    def on_mined(self, timestamp_seconds: int) -> None:
-        """Continue from a block's timestamp if set explicitly."""
-        if self.settings.next_seconds is not None:
-            self.settings = replace(self.settings, next_seconds=None)
-            self.continue_from(timestamp_seconds)
+    def has_left_head(self) -> bool:
+        """Whether the next block needs no push: its time is not the second of the head."""
+        settings = self.settings
+        is_set = settings.next_seconds is not None or settings.interval_seconds is not None
+        return is_set or self._read_offset_time() != self._head()
+
+    # -- blocks -- #
+
+    def continue_from_head(self, since_seconds: float | None = None) -> None:
+        """Continue from the head's timestamp, as the clock of a fork does. Source: anvil.
+
+        Input: since_seconds: the wall-clock time at which the head was made; by default now.
+        """
+        since = self._now() if since_seconds is None else since_seconds
+        self.settings = replace(self.settings, offset_seconds=self._head() - int(since))
+
+    def restart(self, since_seconds: float | None = None) -> None:
+        """Remove all settings, and continue from the head; see `continue_from_head`."""
+        self.settings = ClockSettings()
+        self.continue_from_head(since_seconds)
+
+    def on_mined(self) -> None:
+        """Continue from the new head if its timestamp was set, or is later than the clock's time.
+
+        A block of the clock's own time leaves the clock alone: time has passed while it was made.
+        """
+        settings = self.settings
+        is_set = settings.next_seconds is not None or settings.interval_seconds is not None
+        self.settings = replace(settings, next_seconds=None, earliest_seconds=0)
+        if is_set or self._head() > self._read_offset_time():
+            self.continue_from_head()
+
+    @contextmanager
+    def fix_next(self, timestamp_seconds: int | None) -> Iterator[None]:
+        """Fix the timestamp of the block that is mined inside of `with`.
+
+        Without a block, the settings are as before. Only the write queue's thread calls this.
+
+        Input: timestamp_seconds: None to leave the timestamp to the clock.
+        Raises: see `set_next`.
+        """
+        before = self.settings
+        if timestamp_seconds is not None:
+            self.set_next(timestamp_seconds)
+        fixed = self.settings
+        try:
+            yield
+        finally:
+            if self.settings is fixed:
+                self.settings = before
+
+    # -- settings -- #
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that goes back to the current settings and the current time.
+
+        Source: Hardhat, `revertToSnapshot`.
+        """
+        settings, wall_seconds = self.settings, int(self._now())
+
+        def restore() -> None:
+            passed = int(self._now()) - wall_seconds
+            self.settings = replace(settings, offset_seconds=settings.offset_seconds - passed)
+
+        return restore
 
     def increase(self, seconds: int) -> int:
         """Move the chain's time forward; return the offset to wall-clock time, in seconds.
 
         Raises: ConfigError: the time would exceed `MAX_TIMESTAMP_SECONDS`.
         """
-        ahead = self.settings.offset_seconds + seconds
-        _require_valid_timestamp(int(self._now()) + ahead)
-        self.settings = replace(self.settings, offset_seconds=ahead)
-        return ahead
-
-    def set_next(self, timestamp_seconds: int, parent_seconds: int) -> None:
-        """Set the next block's timestamp.
-
-        Raises: ConfigError: not after the parent's, or above `MAX_TIMESTAMP_SECONDS`.
-        """
-        _require_valid_timestamp(timestamp_seconds)
-        if timestamp_seconds <= parent_seconds:
-            raise ConfigError(
-                f"Timestamp error: {timestamp_seconds} is lower than or equal to previous block's "
-                f"timestamp {parent_seconds}"
-            )
-        self.settings = replace(self.settings, next_seconds=timestamp_seconds)
+        after = self.now_seconds() + seconds
+        self._move_to(after)
+        self.settings = replace(self.settings, earliest_seconds=after)
+        return self.settings.offset_seconds
 
     def set_now(self, timestamp_seconds: int) -> int:
-        """Set the chain's current time; return the change, in seconds.
+        """Set the chain's current time, but not before the head; return the change, in seconds.
+
+        An interval between blocks holds nevertheless. Source: anvil.
 
         Raises: ConfigError: the time is negative or above `MAX_TIMESTAMP_SECONDS`.
         """
         _require_valid_timestamp(timestamp_seconds)
-        moved = timestamp_seconds - self.now_seconds()
+        before, after = self.now_seconds(), max(timestamp_seconds, self._head())
+        self._move_to(after)
+        return after - before
+
+    def _move_to(self, timestamp_seconds: int) -> None:
+        _require_valid_timestamp(timestamp_seconds)
         offset = timestamp_seconds - int(self._now())
-        self.settings = replace(self.settings, offset_seconds=offset)
-        return moved
+        self.settings = replace(self.settings, offset_seconds=offset, earliest_seconds=0)
+
+    def set_next(self, timestamp_seconds: int) -> None:
+        """Set the next block's timestamp.
+
+        Raises: ConfigError: not after the head's, or above `MAX_TIMESTAMP_SECONDS`.
+        """
+        _require_valid_timestamp(timestamp_seconds)
+        head_seconds = self._head()
+        if timestamp_seconds <= head_seconds:
+            raise ConfigError(
+                f"Timestamp error: {timestamp_seconds} is lower than or equal to previous block's "
+                f"timestamp {head_seconds}"
+            )
+        self.settings = replace(self.settings, next_seconds=timestamp_seconds)
 
     def set_interval(self, seconds: int | None) -> None:
         """Fix the seconds between blocks; None to follow wall-clock time again."""

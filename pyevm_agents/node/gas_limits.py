@@ -29,19 +29,25 @@ LEAST_GAS = 21_000
 """Gas of a plain transfer, the least of any transaction."""
 
 
-def estimate_gas(
+def estimate_gas(  # noqa: PLR0913 - keyword arguments
     node: Node,
     call: Call,
     view: StateView,
     overrides: AccountOverrides | None = None,
     block: BlockOverride | None = None,
+    *,
+    price_wei: int | None = None,
 ) -> int:
     """Return the least gas limit with which a call succeeds.
 
+    Input:  price_wei: the gas price that the execution sees, which the sender need not afford; None
+            for the call's. A contract that refunds its caller's fee spends gas by it.
     Raises: RequestError: the call fails with all the gas allowed, or can't be executed.
             EngineFault: the host failed.
     """
     capped = cap_gas(call, view, overrides or {})
+    if price_wei is not None:
+        capped = replace(capped, gas_price_wei=price_wei)
     header = view.header
     try:
         with node.chain.agent_events.run("estimate"):

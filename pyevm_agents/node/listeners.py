@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.node.txpool import Departure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,9 @@ class NodeListener:
     on_mined: Callable[[MinedBlock], None] | None = None
     on_pending: Callable[[SignedTransactionAPI], None] | None = None
     """Called in the sending thread with a transaction that entered the pool."""
+
+    on_dropped: Callable[[SignedTransactionAPI, Departure], None] | None = None
+    """Called with a transaction that left the pool without a block, and why."""
 
     on_reorg: Callable[[list[BlockHeaderAPI]], None] | None = None
     """Called with the headers of the blocks that left the chain, the latest first."""
@@ -62,6 +66,12 @@ class NodeListeners:
         for watcher in [*self._all]:
             if watcher.on_pending is not None:
                 watcher.on_pending(transaction)
+
+    def on_dropped(self, transaction: SignedTransactionAPI, departure: Departure) -> None:
+        """Announce a transaction that left the pool without a block."""
+        for watcher in [*self._all]:
+            if watcher.on_dropped is not None:
+                watcher.on_dropped(transaction, departure)
 
     def on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         """Announce the blocks that left the chain, if any."""

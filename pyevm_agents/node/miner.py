@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError
-from lru import LRU
 
-from precompiles.numeric_model import NumericFaultError
-from precompiles.react import GrammarViolationError
 from pyevm_agents.chain import MinedBlock, ModelNeededError
-from pyevm_agents.errors import EngineFault
 from pyevm_agents.node.rehearsals import Rehearsals
+from pyevm_agents.node.txpool import Departure, Leaving
+from pyevm_agents.vm import InvalidTransactionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
     from pyevm_agents.node.pending_block import PendingBlock
     from pyevm_agents.node.rehearsals import OnEnd
     from pyevm_agents.node.txpool import TxPool
-
-KEPT_FAULTS = 1_000
-"""Size of the LRU of transactions that ended in a fault."""
 
 
 class InferenceNeededError(Exception):
@@ -72,63 +67,51 @@ class Miner:
         """
         self._chain, self._pool, self._pending = chain, pool, pending
         self._next_block = next_block
-        self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
         self.drops_faulted = True
-        """Whether a transaction that ended in a fault leaves the pool."""
+        """Whether a transaction whose block failed leaves the pool."""
 
         self._rehearses = on_rehearsed is not None
         self.rehearsals = Rehearsals(
             chain, next_block.build_header, on_rehearsed or (lambda *_: None)
         )
 
-    # -- faults -- #
-
-    def find_fault(self, transaction_hash: bytes) -> str | None:
-        """Return the fault that a recent transaction ended in, or None."""
-        return self._faults.get(transaction_hash)
-
-    def forget_fault(self, transaction_hash: bytes) -> None:
-        """Forget the fault of a transaction that is sent again."""
-        self._faults.pop(transaction_hash, None)
-
     def drop(self, transaction: SignedTransactionAPI, error: BaseException) -> None:
-        """Remove a transaction that ended in a fault from the pool, unless the node stops."""
-        if not self.drops_faulted:
-            return
-        if isinstance(error, (EngineFault, GrammarViolationError, NumericFaultError)):
-            self._faults[transaction.hash] = str(error)
-        self._pool.remove(transaction.hash)
+        """Remove a transaction whose block failed from the pool, unless the node stops."""
+        if self.drops_faulted:
+            # py-evm's class of an invalid block, which is no fault of the engine.
+            way = Leaving.INVALID if isinstance(error, ValidationError) else Leaving.FAULT
+            self._pool.remove(transaction.hash, Departure(way=way, reason=describe_fault(error)))
 
     # -- blocks -- #
 
-    def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
+    def mine(self) -> MinedBlock:
         """Mine a block of the ready transactions, with inference.
 
         Raises: EngineFault: the host failed; the transaction of the failure is dropped.
         """
-        settings = self._next_block.build_settings(timestamp_seconds)
+        settings = self._next_block.build_settings()
         while True:
             transactions = self._select(settings)
             mined = self._try_mine(transactions, settings, may_infer=True)
             if mined is not None:
                 return mined
 
-    def mine_or_rehearse(self, timestamp_seconds: int | None = None) -> MinedBlock | Future[None]:
+    def mine_or_rehearse(self) -> MinedBlock | Future[None]:
         """Mine a block of the ready transactions if all are known; otherwise rehearse one.
 
         Output: the block, or the future of the rehearsal.
         Raises: see `mine`.
         """
         if not self._rehearses:
-            return self.mine(timestamp_seconds)
-        settings = self._next_block.build_settings(timestamp_seconds)
+            return self.mine()
+        settings = self._next_block.build_settings()
         while True:
             transactions = self._select(settings)
             try:
                 mined = self._try_mine(transactions, settings, may_infer=False)
             except InferenceNeededError as need:
                 rehearsal = self._begin_rehearsal(need.transaction)
-                return self.mine(timestamp_seconds) if rehearsal is None else rehearsal
+                return self.mine() if rehearsal is None else rehearsal
             if mined is not None:
                 return mined
 
@@ -145,17 +128,15 @@ class Miner:
 
         Raises: EngineFault: the host failed; the chain is unchanged.
         """
-        if not self._rehearses:
-            return KnownBlock(mined=self.mine(), rehearsed=frozenset())
+        settings = self._next_block.build_settings()
         self.rehearsals.keep_only(self._pool.__contains__)
         rehearsed, successors = {*self.rehearsals.get_running()}, set[bytes]()
-        settings = self._next_block.build_settings()
         while True:
             transactions = self._select(settings, rehearsed | successors)
             if not transactions and not may_be_empty:
                 return KnownBlock(mined=None, rehearsed=frozenset(rehearsed))
             try:
-                mined = self._try_mine(transactions, settings, may_infer=False)
+                mined = self._try_mine(transactions, settings, may_infer=not self._rehearses)
             except InferenceNeededError as need:
                 unknown, mined = need.transaction, None
                 if not self._is_next(unknown):  # It can be rehearsed after this block.
@@ -186,12 +167,19 @@ class Miner:
         *,
         may_infer: bool,
     ) -> MinedBlock | None:
-        """Mine a block; return None if a transaction is invalid, and was removed from the pool.
+        """Mine a block of those transactions that are valid and have room.
 
+        Invalid ones leave the pool. Output: None if there were no others.
         Raises: InferenceNeededError: names the first transaction that needs inference.
                 EngineFault: the host failed; the transaction of the failure is dropped.
         """
-        done: list[bytes] = []
+        refused: list[tuple[SignedTransactionAPI, InvalidTransactionError]] = []
+        run = _Progress()
+
+        def refuse(transaction: SignedTransactionAPI, error: InvalidTransactionError) -> None:
+            run.end()
+            refused.append((transaction, error))
+
         try:
             with self._chain.agent_events.run("block"):
                 return self._chain.mine(
@@ -199,17 +187,44 @@ class Miner:
                     settings=settings,
                     notes=self.rehearsals.merge_notes(transactions),
                     may_infer=may_infer,
-                    watch=lambda transaction, *_: done.append(transaction.hash),
+                    on_start=run.begin,
+                    watch=run.end,
+                    on_refusal=refuse,
                 )
         except ModelNeededError as error:
-            raise InferenceNeededError(transactions[len(done)]) from error
-        except ValidationError:
-            self._pool.remove(transactions[len(done)].hash)
+            assert run.current is not None  # noqa: S101 - only an execution needs a model
+            raise InferenceNeededError(run.current) from error
+        except InvalidTransactionError:
             return None
         except BaseException as error:
-            if len(done) < len(transactions):  # Otherwise the block could not be written.
-                self.drop(transactions[len(done)], error)
+            if run.current is not None:  # Otherwise the block is invalid, or was not written.
+                self.drop(run.current, error)
             raise
+        finally:
+            for transaction, reason in refused:
+                self._pool.remove(
+                    transaction.hash, Departure(way=Leaving.INVALID, reason=str(reason))
+                )
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The transaction that is being executed, if any."""
+
+    current: SignedTransactionAPI | None = None
+
+    def begin(self, transaction: SignedTransactionAPI) -> None:
+        """Note the start of a transaction."""
+        self.current = transaction
+
+    def end(self, *_: object) -> None:
+        """Note its end."""
+        self.current = None
+
+
+def describe_fault(error: BaseException) -> str:
+    """Return the reason of a fault; an exception of no message has at least a name."""
+    return str(error) or type(error).__name__
 
 
 def _is_turn_of(transaction: SignedTransactionAPI, turn: SignedTransactionAPI | None) -> bool:

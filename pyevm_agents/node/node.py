@@ -20,10 +20,10 @@ from eth_utils import keccak
 
 from pyevm_agents.chain import Chain, MinedBlock
 from pyevm_agents.chain.fork_setup import choose_hardfork
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.forking import RemoteFork
 from pyevm_agents.node.block_settings import NextBlock
-from pyevm_agents.node.clock import Clock, ClockSettings
+from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.journal import JournalContent
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.listeners import NodeListeners
@@ -31,9 +31,10 @@ from pyevm_agents.node.miner import Miner
 from pyevm_agents.node.mining import MiningMode, Ticker
 from pyevm_agents.node.pending_block import PendingBlock
 from pyevm_agents.node.snapshots import History
-from pyevm_agents.node.txpool import ORDERS, PoolError, TxPool
+from pyevm_agents.node.txpool import ORDERS, RESET, Departure, Leaving, PoolError, TxPool
 from pyevm_agents.node.validation import ValidationContext, require_admissible
 from pyevm_agents.node.write_queue import BusyError, WriteQueue
+from pyevm_agents.vm import describe_low_nonce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -55,12 +56,13 @@ class SubmittedTransaction:
 
     transaction: SignedTransactionAPI
     mined: Future[MinedBlock | None]
-    """Its block; None while it stays in the pool. Raises EngineFault if the host failed."""
+    """Its block; None while it stays in the pool. Raises PoolError if it became invalid there, and
+    EngineFault if the host failed."""
 
     def wait(self, timeout_seconds: float) -> None:
         """Wait until the transaction is mined or left in the pool, or until the timeout.
 
-        Raises: EngineFault: the host failed while mining.
+        Raises: PoolError: it became invalid in the pool. EngineFault: the host failed while mining.
         """
         try:
             self.mined.result(timeout_seconds)
@@ -83,6 +85,7 @@ class Node:
         journal: Journal | None = None,
         open_fork: OpenFork | None = None,
         rehearses: bool = False,
+        since_seconds: float | None = None,
     ) -> None:
         """Start from the chain's current head, with the transactions of the journal.
 
@@ -96,15 +99,19 @@ class Node:
                 default the node can't fork again.
             rehearses: whether inference happens ahead of a block, without delay for other clients;
                 otherwise each transaction is executed once, in the block.
+            since_seconds: the wall-clock time from which the chain's time goes on from the head; by
+                default now.
 
         Raises: EngineFault: the journal can't be written.
         """
         self.keys = keys or Keys()
+        self.listeners = NodeListeners()
         self._journal = journal
-        self.pool = TxPool(journal, order=order)
-        self.clock = Clock(now)
+        self.pool = TxPool(journal, order=order, on_leave=self._on_leave)
+        self.clock = Clock(now, lambda: self.chain.head.timestamp)
         self._rehearses = rehearses
         self._set_chain(chain)
+        self.clock.restart(since_seconds)
         self.restored = JournalContent() if journal is None else self._restore_pool(journal)
         """The transactions that came back from the journal, and its damaged rows."""
 
@@ -112,7 +119,6 @@ class Node:
         self._own_fork: RemoteFork | None = None
         """The fork that `fork_again` opened; that of the first chain belongs to its owner."""
 
-        self.listeners = NodeListeners()
         self.is_logging = True
         """Whether the server logs requests and transactions. Source: anvil_setLoggingEnabled."""
 
@@ -148,9 +154,6 @@ class Node:
 
     def _set_chain(self, chain: Chain) -> None:
         self.chain = chain
-        self.clock.settings = ClockSettings()
-        if chain.fork_block is not None:
-            self.clock.continue_from(chain.head.timestamp)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
         self._miner = Miner(
@@ -173,7 +176,15 @@ class Node:
         return fork_block if isinstance(fork_block, RemoteFork) else None
 
     def _tick(self) -> None:
-        self.submit_change(lambda: self._mine_known(None, may_be_empty=True)).result()
+        self.submit_change(self._mine_tick).result()
+
+    def _mine_tick(self) -> KnownBlock:
+        """Mine the next block of interval mining, an empty one at most once in a second.
+
+        A block is a second after its parent, so faster empty blocks would outrun the clock.
+        """
+        is_slow = self._mining.interval_seconds >= 1
+        return self._mine_known(None, may_be_empty=is_slow or self.clock.has_left_head())
 
     def wait_idle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until no transaction is executed or has a turn; return False after the timeout."""
@@ -257,7 +268,6 @@ class Node:
         )
         require_admissible(transaction, self.chain.state(), terms)
         self.pool.add(transaction)
-        self._miner.forget_fault(transaction.hash)
         if self.chain.head is not head:
             self._require_current_nonce(transaction)
         self.listeners.on_pending(transaction)
@@ -266,8 +276,9 @@ class Node:
         """Reject a transaction whose nonce was mined during validation."""
         nonce = self.chain.nonce(transaction.sender)
         if transaction.nonce < nonce and not self.chain.find_transaction(transaction.hash):
-            self.pool.remove(transaction.hash)
-            raise PoolError(f"nonce too low: next nonce {nonce}, tx nonce {transaction.nonce}")
+            reason = describe_low_nonce(transaction.nonce, nonce)
+            self.pool.remove(transaction.hash, Departure(way=Leaving.INVALID, reason=reason))
+            raise PoolError(reason)
 
     def send(self, make: Callable[[], SignedTransactionAPI]) -> SubmittedTransaction:
         """Add a transaction to the pool, and queue a block if automine is on. Thread-safe.
@@ -294,7 +305,7 @@ class Node:
     def _take_turn(self, transaction: SignedTransactionAPI) -> None:
         is_waiting = self._mining.is_automatic and transaction.hash in self.pool
         if not is_waiting or transaction.nonce != self.chain.nonce(transaction.sender):
-            self._settle(transaction.hash, None)
+            self._settle(transaction.hash, None, self._find_failure(transaction.hash))
             return
         try:
             known = self._mine_known(transaction)
@@ -302,7 +313,8 @@ class Node:
             self._on_fault(transaction, error)
             return
         if transaction.hash not in known.rehearsed:
-            self._settle(transaction.hash, known.mined)
+            failure = self._find_failure(transaction.hash)
+            self._settle(transaction.hash, known.mined, failure)
         if known.mined is not None and len(self.pool):
             self._queue_next_turn(known.rehearsed)
 
@@ -336,6 +348,17 @@ class Node:
         finally:
             self._settle(transaction.hash, None, fault)
 
+    def _find_failure(self, transaction_hash: bytes) -> Exception | None:
+        """Return the error for a transaction's sender if it left the pool and no client asked."""
+        departure = self.find_departure(transaction_hash)
+        if departure is None or not departure.is_failure:
+            return None
+        error_class = EngineFault if departure.way is Leaving.FAULT else PoolError
+        return error_class(departure.reason)
+
+    def _on_leave(self, transaction: SignedTransactionAPI, departure: Departure) -> None:
+        self.listeners.on_dropped(transaction, departure)
+
     def _settle(
         self, transaction_hash: bytes, mined: MinedBlock | None, fault: BaseException | None = None
     ) -> None:
@@ -363,8 +386,8 @@ class Node:
 
         Only the write queue's thread may call this. Other threads call `send`.
 
-        Raises: PoolError: the transaction is invalid. EngineFault: the host failed while mining;
-                the transaction is removed from the pool.
+        Raises: PoolError: the transaction is invalid, before or after those before it in the block.
+                EngineFault: the host failed while mining. The transaction is not in the pool then.
         """
         return self.mine_if_ready(self._admit_made(lambda: transaction))
 
@@ -376,11 +399,22 @@ class Node:
         return transaction
 
     def mine_if_ready(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Mine a transaction of the pool if automine is on and the nonce is the next one."""
+        """Mine a transaction of the pool if automine is on and the nonce is the next one.
+
+        Raises: see `submit`.
+        """
         if not self._mining.is_automatic or transaction.hash not in self.pool:
             return None
-        is_ready = transaction.nonce == self.chain.nonce(transaction.sender)
-        return self.mine() if is_ready else None
+        if transaction.nonce != self.chain.nonce(transaction.sender):
+            return None
+        try:
+            mined = self.mine()
+        except BaseException as error:
+            self._miner.drop(transaction, error)
+            raise
+        if (failure := self._find_failure(transaction.hash)) is not None:
+            raise failure
+        return mined
 
     def next_nonce(self, sender: bytes) -> int:
         """Return the nonce of an account's next transaction, after those in the pool."""
@@ -396,20 +430,29 @@ class Node:
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Mine a block of the pool's ready transactions, with inference in this thread.
 
-        Raises: EngineFault: the host failed; the transaction of the failure leaves the pool.
+        Input:  timestamp_seconds: of the block; by default the clock's.
+        Raises: ConfigError: the timestamp is not after the head's. EngineFault: the host failed;
+                the transaction of the failure leaves the pool.
         """
-        return self._on_mined(self._miner.mine(timestamp_seconds))
+        with self.clock.fix_next(timestamp_seconds):
+            return self._on_mined(self._miner.mine())
 
     def mine_transactions(
         self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
     ) -> MinedBlock:
         """Mine a block of exactly these transactions.
 
-        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed.
+        Input:  settings: overrides of header fields; without a timestamp, the clock's.
+        Raises: ConfigError: the timestamp is not after the head's. ValidationError: a transaction
+                is invalid. EngineFault: the host failed.
         """
-        with self.chain.agent_events.run("block"):
-            mined = self.chain.mine(transactions, settings=settings)
-        return self._on_mined(mined)
+        with self.clock.fix_next(settings.timestamp_seconds):
+            timestamp = self.clock.compute_next_timestamp(self.chain.head.timestamp)
+            with self.chain.agent_events.run("block"):
+                mined = self.chain.mine(
+                    transactions, settings=replace(settings, timestamp_seconds=timestamp)
+                )
+            return self._on_mined(mined)
 
     def mine_signed(self, sign: Callable[[], Sequence[SignedTransactionAPI]]) -> MinedBlock:
         """Mine a block of exactly the transactions that a function signs.
@@ -419,13 +462,14 @@ class Node:
         Raises: what the function raises, and see `mine_transactions`.
         """
         return self.submit_change(
-            lambda: self.mine_transactions(sign(), self.next_block.build_settings())
+            lambda: self.mine_transactions(sign(), self.next_block.overrides)
         ).result()
 
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
         self.pool.on_mined(mined.block.transactions)
-        self.clock.on_mined(mined.block.header.timestamp)
+        self.pool.remove_stale(self.chain.nonce)
+        self.clock.on_mined()
         self.next_block.on_mined()
         self.pending.forget()
         self.listeners.on_mined(mined)
@@ -447,20 +491,18 @@ class Node:
             outcome.result()
 
     def _mine_or_rehearse(self, timestamp_seconds: int | None) -> MinedBlock | Future[None]:
-        outcome = self._miner.mine_or_rehearse(timestamp_seconds)
-        return self._on_mined(outcome) if isinstance(outcome, MinedBlock) else outcome
+        with self.clock.fix_next(timestamp_seconds):
+            outcome = self._miner.mine_or_rehearse()
+            return self._on_mined(outcome) if isinstance(outcome, MinedBlock) else outcome
 
-    def find_fault(self, transaction_hash: bytes) -> str | None:
-        """Return the fault that a recent transaction ended in, or None.
-
-        That transaction is neither in the pool nor in a block, and may be sent again.
-        """
-        return self._miner.find_fault(transaction_hash)
+    def find_departure(self, transaction_hash: bytes) -> Departure | None:
+        """Return why a transaction is no longer in the pool and was not mined, if so."""
+        return None if transaction_hash in self.pool else self.pool.find_departure(transaction_hash)
 
     # -- reorganizations -- #
 
     def reorganize(self, blocks: Sequence[Sequence[SignedTransactionAPI]]) -> None:
-        """Replace the latest blocks by as many new ones.
+        """Replace the latest blocks by as many new ones of the same timestamps.
 
         Input:  blocks: the transactions of each new block, the earliest block first.
         Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in the
@@ -468,28 +510,40 @@ class Node:
         """
         self.history.require_height(len(blocks))
         gone = [self.chain.header(self.chain.head.block_number - i) for i in range(len(blocks))]
-        number = self.history.snapshot()
+        number, clock = self.history.snapshot(), self.clock.settings
         try:
-            self.history.rollback(len(blocks))
+            self.rollback(len(blocks))
             for transactions, header in zip(blocks, reversed(gone), strict=True):
-                # Without another randao, an empty block of the same second has the same hash.
-                randao = keccak(header.hash)
-                self.mine_transactions(
-                    transactions, replace(self.next_block.build_settings(), prev_randao=randao)
+                settings = replace(
+                    self.next_block.overrides,
+                    timestamp_seconds=header.timestamp,
+                    # Without another randao, an empty block of the same second has the same hash.
+                    prev_randao=keccak(header.hash),
                 )
+                self.mine_transactions(transactions, settings)
         except BaseException:
             self.history.revert(number)
             raise
         self.history.forget(number)
+        self.clock.settings = clock  # The head's time is what it was.
+
+    def rollback(self, depth: int) -> None:
+        """Remove the latest blocks; time goes on from the new head.
+
+        Input:  depth: the number of blocks.
+        Raises: ConfigError: the chain is shorter.
+        """
+        self.history.require_height(depth)
+        with self.history.track_reorg():
+            self.chain.rollback(self.chain.head.block_number - depth)
+            self.clock.continue_from_head()
 
     def reset(self) -> None:
         """Go back to genesis or the fork block; clear pool, impersonations and snapshots."""
         with self.history.track_reorg():
             self.chain.rollback(self.chain.first_number)
-            self.pool.clear()
-            self.clock.settings = ClockSettings()
-            if self.chain.fork_block is not None:
-                self.clock.continue_from(self.chain.head.timestamp)
+            self.pool.clear(RESET)
+            self.clock.restart()
             self.next_block.reset()
             self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
             self.history.forget_all()
@@ -513,9 +567,10 @@ class Node:
         except BaseException:
             fork.close()
             raise
-        self.pool.clear()
+        self.pool.clear(RESET)
         former = self._miner
         self._set_chain(chain)
+        self.clock.restart()
         former.rehearsals.close()
         self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
         self.instance_id = os.urandom(32)
@@ -553,10 +608,17 @@ class Node:
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()
+        if self._mining.is_automatic:  # What came back into the pool has no turn of its own.
+            for entry in self.pool.iter_ready(self.chain.nonce, base_fee_wei=0):
+                self.queue_turn(entry.transaction)
         self.listeners.on_reorg(headers)
 
     # -- state overrides -- #
 
     def patch_state(self, change: Callable[[StateAPI], None]) -> None:
-        """Change accounts in the state of the latest block."""
+        """Change accounts in the state of the latest block.
+
+        Transactions of the pool whose nonces are thereby used leave it.
+        """
         self.chain.patch_state(change)
+        self.pool.remove_stale(self.chain.nonce)

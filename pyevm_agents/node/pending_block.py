@@ -6,10 +6,9 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.chain import BlockRecord, ModelNeededError
 from pyevm_agents.chain.transactions import count_blobs
+from pyevm_agents.vm import InvalidTransactionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -67,11 +66,13 @@ class PendingBlock:
     def select_transactions(
         self, header: BlockHeaderAPI, without: Collection[bytes] = ()
     ) -> list[SignedTransactionAPI]:
-        """Return the ready transactions that fit into a block with this header, in order.
+        """Return the ready transactions that a block with this header could hold, in order.
+
+        Which of them have room shows when those before are executed: `AgentVM.has_room`.
 
         Input: without: hashes to leave out, with the later transactions of their senders.
         """
-        return self._collect_for(header).select_fitting(without)
+        return self._collect_for(header).select_candidates(without)
 
     def forget(self) -> None:
         """Drop the executed draft: the head has changed."""
@@ -90,6 +91,7 @@ class PendingBlock:
         return PendingTransactions(
             header=header,
             max_blobs=self._chain.fork.blobs.maximum,
+            blob_base_fee_wei=self._chain.fork.blob_base_fee(header),
             clock=self._clock.settings,
             ready=tuple(self._pool.iter_ready(self._chain.nonce, base_fee)),
         )
@@ -103,48 +105,53 @@ class PendingTransactions:
     """Header of the block before its first transaction."""
 
     max_blobs: int
+    blob_base_fee_wei: int = 0
     clock: ClockSettings
     """The clock settings that gave the header's timestamp."""
 
     ready: tuple[PoolTransaction, ...]
     """Ready transactions of the pool, in mining order."""
 
-    def select_fitting(self, without: Collection[bytes] = ()) -> list[SignedTransactionAPI]:
-        """Return the transactions that fit into the block, in order.
+    def select_candidates(self, without: Collection[bytes] = ()) -> list[SignedTransactionAPI]:
+        """Return the transactions that the block could hold as the first one, in order.
 
         Input: without: hashes to leave out, with the later transactions of their senders.
         """
-        gas_room, blob_room = self.header.gas_limit, self.max_blobs
         left_out: set[Address] = set()
         chosen = []
         for entry in self.ready:
             transaction = entry.transaction
-            gas, blobs = transaction.gas, count_blobs(transaction)
             is_out = entry.sender in left_out or transaction.hash in without
-            if is_out or gas > gas_room or blobs > blob_room:
+            if is_out or not self._could_hold(transaction):
                 left_out.add(entry.sender)
-                continue
-            gas_room, blob_room = gas_room - gas, blob_room - blobs
-            chosen.append(transaction)
+            else:
+                chosen.append(transaction)
         return chosen
+
+    def _could_hold(self, transaction: SignedTransactionAPI) -> bool:
+        """Whether the block could hold a transaction as the first one, at its fees."""
+        blobs = count_blobs(transaction)
+        if blobs and transaction.max_fee_per_blob_gas < self.blob_base_fee_wei:
+            return False
+        return bool(transaction.gas <= self.header.gas_limit and blobs <= self.max_blobs)
 
 
 @dataclass(slots=True, kw_only=True)
 class _ExecutedPrefix:
-    """The executed transactions of a draft."""
+    """A draft, and the candidates that it has judged: executed, or left out."""
 
     draft: DraftBlock
     context: object
     """The header's fields apart from the timestamp, and the clock settings."""
 
-    ready: Sequence[bytes]
-    """Hashes of the ready transactions at the last extension."""
+    judged: list[bytes] = field(default_factory=list)
+    """Hashes of the judged candidates, in order."""
 
     included_transactions: list[SignedTransactionAPI] = field(default_factory=list)
     """Transactions in the draft."""
 
-    invalid: set[bytes] = field(default_factory=set)
-    """Hashes of transactions that are invalid after those in the draft."""
+    left_out: set[Address] = field(default_factory=set)
+    """Senders of candidates that are invalid after those in the draft, or have no room there."""
 
     stop_hash: bytes | None = None
     """Hash of the first transaction that needs inference; the draft ends before it."""
@@ -152,58 +159,63 @@ class _ExecutedPrefix:
     sealed_chain: DraftChain | None = None
     """The chain with the sealed draft as its head, built on first use."""
 
-    def can_continue(self, circumstances: object, timestamp: int, ready: Sequence[bytes]) -> bool:
-        """Whether the draft can be extended with these ready transactions.
+    def can_continue(
+        self, circumstances: object, timestamp: int, candidates: Sequence[SignedTransactionAPI]
+    ) -> bool:
+        """Whether the draft can be extended: these candidates begin with the judged ones.
 
         The timestamp may be up to a second before the draft's: another thread read the clock first.
         """
         age = timestamp - self.draft.first_header.timestamp
         if self.context != circumstances or not -1 <= age <= self._seconds:
             return False
-        # An invalid transaction may be valid if others were inserted before it.
-        count = max(
-            (i + 1 for i, tx_hash in enumerate(self.ready) if tx_hash in self.invalid), default=0
-        )
-        return ready[:count] == self.ready[:count]
+        seen = self.judged if self.stop_hash is None else [*self.judged, self.stop_hash]
+        return [transaction.hash for transaction in candidates[: len(seen)]] == seen
 
     @property
     def _seconds(self) -> int:
         """Seconds for which the draft stays current while only the clock advances."""
         return int(self.draft.header.gas_used) // GAS_PER_SECOND
 
-    def is_prefix_of(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
-        """Whether the transactions start with those of the draft."""
-        executed: list[bytes] = [transaction.hash for transaction in self.included_transactions]
-        if self.stop_hash is not None:
-            executed.append(self.stop_hash)
-        return [transaction.hash for transaction in transactions[: len(executed)]] == executed
-
-    def extend(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
-        """Execute the transactions that are not in the draft yet; return False at an invalid one.
-
-        Stops before a transaction that needs inference.
-        """
-        for transaction in transactions[len(self.included_transactions) :]:
+    def extend(self, candidates: Sequence[SignedTransactionAPI]) -> None:
+        """Judge the further candidates, up to the first that needs inference."""
+        for transaction in candidates[len(self.judged) :]:
             if self.stop_hash is not None:
-                break
-            try:
-                self.draft.add(transaction)
-            except ModelNeededError:
-                self.stop_hash = transaction.hash
-            except ValidationError:
-                self.invalid.add(transaction.hash)
-                return False
+                return
+            if transaction.sender in self.left_out or not self.draft.has_room(transaction):
+                self.left_out.add(transaction.sender)
             else:
-                self.included_transactions.append(transaction)
-                self.sealed_chain = None
-        return True
+                try:
+                    self.draft.add(transaction)
+                except ModelNeededError:
+                    self.stop_hash = transaction.hash
+                    return
+                except InvalidTransactionError:
+                    self.left_out.add(transaction.sender)
+                else:
+                    self.included_transactions.append(transaction)
+                    self.sealed_chain = None
+            self.judged.append(transaction.hash)
+
+    def list_unexecuted(
+        self, candidates: Sequence[SignedTransactionAPI]
+    ) -> list[SignedTransactionAPI]:
+        """Return the transactions of the draft, and those after it that have room by themselves."""
+        left_out = set(self.left_out)
+        listed = [*self.included_transactions]
+        for transaction in candidates[len(self.judged) :]:
+            if transaction.sender in left_out or not self.draft.has_room(transaction):
+                left_out.add(transaction.sender)
+            else:
+                listed.append(transaction)
+        return listed
 
 
 class PendingBlockBuilder:
     """Builds drafts of the next block incrementally. Thread-safe.
 
-    Invalid transactions are left out, with the later ones of their senders. A draft ends before the
-    first transaction that needs inference.
+    Transactions that are invalid or have no room are left out, with the later ones of their
+    senders. A draft ends before the first transaction that needs inference.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -236,29 +248,27 @@ class PendingBlockBuilder:
             line = self._extend_prefix(upcoming)
             if line.stop_hash is None:
                 return self._seal(line).draft
-            listed = upcoming.select_fitting(line.invalid)
-            block = self._chain.build_unexecuted_block(listed, line.draft.first_header)
-            return BlockRecord(block=block, receipts=())
+            listed = line.list_unexecuted(upcoming.select_candidates())
+            header = line.draft.first_header
+            block = self._chain.build_unexecuted_block(listed, header)
+            root = bytes(header.state_root)
+            return BlockRecord(block=block, receipts=(), root_before=root)
 
     def _extend_prefix(self, upcoming: PendingTransactions) -> _ExecutedPrefix:
-        ready = [entry.transaction.hash for entry in upcoming.ready]
+        candidates = upcoming.select_candidates()
         circumstances = (upcoming.header.copy(timestamp=0).hash, upcoming.clock)
         line = self._prefix
-        if line is None or not line.can_continue(circumstances, upcoming.header.timestamp, ready):
-            line = None
-        while True:
-            transactions = upcoming.select_fitting(() if line is None else line.invalid)
-            if line is None or not line.is_prefix_of(transactions):
-                line = self._prefix = None  # Frees its states before new ones are made.
-                draft = self._chain.begin_draft(upcoming.header)
-                line = _ExecutedPrefix(draft=draft, context=circumstances, ready=ready)
-                transactions = upcoming.select_fitting()
-            if line.extend(transactions):
-                line.ready = ready
-                # After a new block the draft is never used again.
-                is_next = self._chain.head.hash == upcoming.header.parent_hash
-                self._prefix = line if is_next else None
-                return line
+        if line is None or not line.can_continue(
+            circumstances, upcoming.header.timestamp, candidates
+        ):
+            line = self._prefix = None  # Frees its states before new ones are made.
+            draft = self._chain.begin_draft(upcoming.header)
+            line = _ExecutedPrefix(draft=draft, context=circumstances)
+        line.extend(candidates)
+        # After a new block the draft is never used again.
+        is_next = self._chain.head.hash == upcoming.header.parent_hash
+        self._prefix = line if is_next else None
+        return line
 
     def _seal(self, line: _ExecutedPrefix) -> DraftChain:
         if line.sealed_chain is None:

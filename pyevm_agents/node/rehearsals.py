@@ -82,7 +82,7 @@ class Rehearsals:
             with self._chain.agent_events.run("block"):
                 self._chain.rehearse(transaction, self._build_header(), entry.notes)
         except ValidationError:
-            pass  # A block drops it, or is on another head.
+            pass  # A block refuses it, and says why, or is on another head.
         except BaseException as error:
             fault = error
             raise

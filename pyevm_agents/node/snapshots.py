@@ -1,4 +1,4 @@
-"""Snapshots and rollbacks: `evm_snapshot`, `evm_revert`, `anvil_rollback`."""
+"""Snapshots: `evm_snapshot`, `evm_revert`; what leaves the chain in a reorganization."""
 
 from __future__ import annotations
 
@@ -88,16 +88,6 @@ class History:
         """Return how many blocks a revert to a snapshot removes; 0 if unknown."""
         snapshot = self._snapshots.get(number)
         return 0 if snapshot is None else self._chain.head.block_number - snapshot.head.block_number
-
-    def rollback(self, depth: int) -> None:
-        """Remove the latest blocks and their transactions.
-
-        Input:  depth: the number of blocks.
-        Raises: ConfigError: the chain is shorter.
-        """
-        self.require_height(depth)
-        with self.track_reorg():
-            self._chain.rollback(self._chain.head.block_number - depth)
 
     def require_height(self, depth: int) -> None:
         """Reject a number of blocks that the chain does not have after the first one.

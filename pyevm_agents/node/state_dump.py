@@ -5,26 +5,30 @@
      "accounts": {…}, "best_block_number": 2, "blocks": [{"header": {…}, …}], "transactions": []}
 
 `state/dump.py` has the accounts. `load` takes dumps of this node and anvil's, and uses the accounts
-and the head's number and time.
+and the head's number, time and base fee. Numbers are JSON numbers or texts: anvil's versions
+differ, and the first ones write no block.
 
 A dump of a fork has the accounts that differ from the remote state, and an `origin`: chain ID,
-number and hash of the fork block. Only the same fork loads that dump.
+number and hash of the fork block. Only the same fork loads that dump. anvil's dumps state none.
 
-Source: anvil 1.7.1, `--dump-state`; execution-apis, `Block`, for the header.
+Source: anvil 1.7.1, `--dump-state`; foundry, crates/anvil/test-data, for earlier versions;
+execution-apis, `Block`, for the header.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import orjson
 
+from pyevm_agents.config import ForkOrigin
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eth.abc import BlockHeaderAPI
 
@@ -160,53 +164,129 @@ def _dump_header(head: BlockHeaderAPI) -> dict[str, str]:
 def load(node: Node, form: object) -> None:
     """Put a dump's accounts into the latest state; mine to the number and time of the dump's head.
 
+    The last mined block has the base fee of the dump's head, so that the fees go on from it.
     Only the write queue's thread calls this.
 
     Raises: ConfigError: `form` is not a dump, of another fork, or too far ahead of the chain.
     """
     if not isinstance(form, dict):
         raise ConfigError("not a state dump: must be a JSON object, as anvil_dumpState returns")
-    block = form.get("block")
     kind = form.get("format")
-    is_anvils = "format" not in form and isinstance(block, dict) and "accounts" in form
+    is_anvils = "format" not in form and isinstance(form.get("accounts"), dict)
     if kind != DUMP_FORMAT and not is_anvils:
         raise ConfigError(
             f"state dump format {kind!r}: must be {DUMP_FORMAT!r} or a dump of anvil's"
         )
-    _require_same_origin(node, form.get("origin"))
-    number, timestamp = _parse_quantity(block, "number"), _parse_quantity(block, "timestamp")
-    missing = number - node.chain.head.block_number
+    if not is_anvils:
+        _require_same_origin(node, read_origin(form))
+    head = _DumpedHead.read(form)
+    missing = head.number - node.chain.head.block_number
     if missing > MAX_FILLED_BLOCKS:
         raise ConfigError(
-            f"state dump at block {number}: {missing} blocks after this chain's head, must be at "
-            f"most {MAX_FILLED_BLOCKS}; mine blocks first"
+            f"state dump at block {head.number}: {missing} blocks after this chain's head, must be "
+            f"at most {MAX_FILLED_BLOCKS}; mine blocks first"
         )
     node.chain.load_accounts(form.get("accounts"))
+    node.pool.remove_stale(node.chain.nonce)
     for left in range(missing, 0, -1):
         after = node.chain.head.timestamp + 1
-        node.mine_transactions(
-            (), node.next_block.build_settings(after if left > 1 else max(after, timestamp))
+        settings = replace(
+            node.next_block.overrides,
+            timestamp_seconds=after if left > 1 else max(after, head.timestamp_seconds),
         )
+        if left == 1 and settings.base_fee_wei is None:
+            settings = replace(settings, base_fee_wei=head.base_fee_wei)
+        node.mine_transactions((), settings)
+    if head.timestamp_seconds > node.clock.now_seconds():
+        node.clock.set_now(head.timestamp_seconds)
 
 
-def _require_same_origin(node: Node, stated: object) -> None:
-    """Reject a dump of another fork, whose accounts differ from another state."""
-    origin = node.chain.config.origin
-    own = None if origin is None else origin.to_form()
-    if stated != own:
-        raise ConfigError(
-            f"state dump with origin {json.dumps(stated)}: must be this chain's, "
-            f"{json.dumps(own)}; load it into a fork of the same block"
-        )
+def read_start_seconds(form: object) -> int | None:
+    """Return the timestamp of a genesis from which `load` reaches the very time of a dump's head.
 
-
-def _parse_quantity(block: object, name: str) -> int:
-    """Parse a quantity of the dump's head."""
-    value = block.get(name) if isinstance(block, dict) else None
+    None if the dump states no time, or is none; `load` says so.
+    """
     try:
-        number = int(value, 16) if isinstance(value, str) else -1
+        head = _DumpedHead.read(form) if isinstance(form, dict) else _DumpedHead()
+    except ConfigError:
+        return None
+    return max(head.timestamp_seconds - head.number, 0) if head.timestamp_seconds else None
+
+
+def read_origin(form: object) -> ForkOrigin | None:
+    """Return the fork block that a dump states; None for a dump of no fork, or of anvil's.
+
+    Raises: ConfigError: the block is not in the format of a dump.
+    """
+    stated = form.get("origin") if isinstance(form, dict) else None
+    try:
+        return None if stated is None else ForkOrigin.from_form(stated)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"state dump with origin {json.dumps(stated)}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DumpedHead:
+    """The head of a dump."""
+
+    number: int = 0
+    timestamp_seconds: int = 0
+    base_fee_wei: int | None = None
+
+    @classmethod
+    def read(cls, form: Mapping[str, object]) -> _DumpedHead:
+        """Return the head that a dump states; without a block, that of its number alone.
+
+        Raises: ConfigError: a field is no quantity.
+        """
+        block = form.get("block")
+        if block is None and "format" not in form:
+            best = form.get("best_block_number")
+            return cls(number=0 if best is None else _parse_quantity(best, "best_block_number"))
+        if not isinstance(block, dict):
+            raise ConfigError(f"state dump block {block!r}: must be an object")
+        base_fee = block.get("basefee")
+        return cls(
+            number=_parse_quantity(block.get("number"), "block.number"),
+            timestamp_seconds=_parse_quantity(block.get("timestamp"), "block.timestamp"),
+            base_fee_wei=None if base_fee is None else _parse_quantity(base_fee, "block.basefee"),
+        )
+
+
+def _require_same_origin(node: Node, stated: ForkOrigin | None) -> None:
+    """Reject a dump of another fork, whose accounts differ from another state."""
+    own = node.chain.config.origin
+    if stated == own:
+        return
+    advice = (
+        "load it into a new chain that is no fork"
+        if stated is None
+        else f"load it into a fork of block {stated.block_number:,}"
+    )
+    raise ConfigError(
+        f"state dump of {_describe_origin(stated)}: must be of this chain's kind, "
+        f"{_describe_origin(own)}; {advice}"
+    )
+
+
+def _describe_origin(origin: ForkOrigin | None) -> str:
+    if origin is None:
+        return "a chain that is no fork"
+    return (
+        f"a fork of chain {origin.chain_id} at block {origin.block_number:,} "
+        f"(0x{origin.block_hash.hex()})"
+    )
+
+
+def _parse_quantity(value: object, name: str) -> int:
+    """Parse a number of a dump's head: a JSON number, or a text in hexadecimal or decimal."""
+    try:
+        if isinstance(value, str):
+            number = int(value, 16 if value.startswith("0x") else 10)
+        else:
+            number = value if type(value) is int else -1
     except ValueError:
         number = -1
     if not 0 <= number <= MAX_TIME:
-        raise ConfigError(f'state dump block.{name} {value!r}: must be a quantity such as "0x1f"')
+        raise ConfigError(f'state dump {name} {value!r}: must be a quantity such as "0x1f"')
     return number

@@ -23,10 +23,15 @@ from pyevm_agents.chain.transactions import (
     build_unsigned,
     sign,
 )
-from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
+from pyevm_agents.node.errors import (
+    ChainIdError,
+    ExecutionFailedError,
+    InvalidRequestError,
+    SignerError,
+)
 from pyevm_agents.node.gas_limits import estimate_gas
 from pyevm_agents.node.state_view import build_next_view
-from pyevm_agents.node.validation import calculate_max_cost_wei
+from pyevm_agents.vm import BLOB_VERSION, calculate_max_cost_wei
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +74,11 @@ class TransactionRequest:
     authorizations: tuple[Authorization, ...] | None = None
 
     def to_call(self) -> Call:
-        """Return the request as a call; the default sender is the zero address."""
+        """Return the request as a call; the default sender is the zero address.
+
+        Raises: InvalidRequestError: no blob transaction can be like this.
+        """
+        _require_blobs(self)
         fee = self.gas_price_wei if self.gas_price_wei is not None else self.max_fee_wei
         return Call(
             to=self.to,
@@ -82,6 +91,37 @@ class TransactionRequest:
             authorizations=self.authorizations or (),
             blob_hashes=self.blob_hashes or (),
         )
+
+    def find_tip_wei(self) -> int:
+        """Return the priority fee per gas: the requested one, or the default one if affordable."""
+        if self.max_priority_fee_wei is not None:
+            return self.max_priority_fee_wei
+        if self.max_fee_wei is None:
+            return DEFAULT_PRIORITY_FEE_WEI
+        return min(DEFAULT_PRIORITY_FEE_WEI, self.max_fee_wei)
+
+    def find_price_wei(self, base_fee_wei: int) -> int:
+        """Return the gas price that the filled transaction pays in a block, in wei."""
+        if self.gas_price_wei is not None:
+            return self.gas_price_wei
+        price_wei = base_fee_wei + self.find_tip_wei()
+        return price_wei if self.max_fee_wei is None else min(price_wei, self.max_fee_wei)
+
+
+def _require_blobs(request: TransactionRequest) -> None:
+    """Reject a call with blob hashes that is no possible blob transaction.
+
+    Source: geth, core/state_transition.go, `preCheck`.
+    Raises: InvalidRequestError: the message is geth's.
+    """
+    hashes = request.blob_hashes
+    if not hashes:
+        return
+    if request.to is None:
+        raise InvalidRequestError("err: blob transaction of type create")
+    for index, blob_hash in enumerate(hashes):
+        if blob_hash[0] != BLOB_VERSION:
+            raise InvalidRequestError(f"err: blob {index} has invalid hash version")
 
 
 # -- sender and chain -- #
@@ -164,7 +204,9 @@ def _estimate_gas_limit(node: Node, request: TransactionRequest, sender: Address
     if request.gas is not None:
         return request.gas
     view = build_next_view(node, sender, request.nonce)
-    return estimate_gas(node, replace(request, sender=sender).to_call(), view)
+    price_wei = request.find_price_wei(int(view.header.base_fee_per_gas or 0))
+    call = replace(request, sender=sender).to_call()
+    return estimate_gas(node, call, view, price_wei=price_wei)
 
 
 # -- transactions -- #
@@ -177,11 +219,7 @@ def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> Tra
     """
     header = node.next_block.build_header()
     base_fee = int(header.base_fee_per_gas or 0)
-    tip = request.max_priority_fee_wei
-    if tip is None:
-        tip = DEFAULT_PRIORITY_FEE_WEI
-        if request.max_fee_wei is not None:
-            tip = min(tip, request.max_fee_wei)
+    tip = request.find_tip_wei()
     price, max_fee = request.gas_price_wei, request.max_fee_wei
     blob_fee = request.max_blob_fee_wei
     if blob_fee is None:

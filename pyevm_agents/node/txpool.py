@@ -2,14 +2,22 @@
 
 A transaction is ready if the nonces up to its own have no gap; otherwise queued. Senders are
 ordered by the tip of the next transaction, then by arrival; or by arrival alone.
+
+A transaction leaves with its block, or with a `Departure`, which is kept: whoever has its hash can
+learn why.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
+from lru import LRU
+
 from pyevm_agents.node.journal import PoolTransaction
+from pyevm_agents.vm import describe_low_nonce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,20 +41,63 @@ PRICE_BUMP_PERCENT = 10
 """Percent by which both fees must rise for a transaction to replace another. Source: geth."""
 
 
+KEPT_DEPARTURES = 2 * MAX_WAITING
+"""Size of the LRU of transactions that left without a block: two full pools."""
+
+
 class PoolError(ValueError):
     """The pool rejects a transaction; the message is geth's."""
+
+
+class Leaving(Enum):
+    """The ways out of the pool, other than a block."""
+
+    FAULT = "the engine failed"
+    INVALID = "no block can hold it any more"
+    REPLACED = "another transaction has its nonce"
+    REMOVED = "a client removed it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """Why a transaction left the pool without a block."""
+
+    way: Leaving
+    reason: str
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether no client asked for it, so that a client is told by an error.
+
+        Clients find replacements by themselves, from a missing receipt.
+        """
+        return self.way in {Leaving.FAULT, Leaving.INVALID}
+
+
+REMOVED = Departure(way=Leaving.REMOVED, reason="a client removed it from the txpool")
+REVERTED = Departure(way=Leaving.REMOVED, reason="a revert to a snapshot removed it")
+RESET = Departure(way=Leaving.REMOVED, reason="a reset of the chain removed it")
 
 
 class TxPool:
     """Pending and queued transactions. Thread-safe."""
 
-    def __init__(self, journal: Journal | None = None, *, order: str = ORDERS[0]) -> None:
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        *,
+        order: str = ORDERS[0],
+        on_leave: Callable[[SignedTransactionAPI, Departure], None] | None = None,
+    ) -> None:
         """Start without transactions.
 
         Input:
             journal: has the same content as the pool; None to keep nothing for the next start.
             order: one of `ORDERS`.
+            on_leave: called with each transaction that leaves without a block, and why.
         """
+        self._on_leave = on_leave
+        self._departures: LRU[bytes, Departure] = LRU(KEPT_DEPARTURES)
         self._ranks_by_tip = order == ORDERS[0]
         self._journal = journal
         self._by_sender: dict[Address, dict[int, PoolTransaction]] = {}
@@ -88,7 +139,9 @@ class TxPool:
             if replaced is not None:
                 self._forget(replaced)
             self._put(entry)
-            return replaced
+        if replaced is not None:
+            self._note([replaced], _replaced_by(transaction))
+        return replaced
 
     def _require_room(
         self, transaction: SignedTransactionAPI, replaced: PoolTransaction | None
@@ -106,23 +159,39 @@ class TxPool:
         transaction = waiting.transaction
         self._by_sender.setdefault(waiting.sender, {})[transaction.nonce] = waiting
         self._by_hash[transaction.hash] = waiting
+        self._departures.pop(transaction.hash, None)
         self._data_bytes += len(transaction.data)
         self._arrivals = max(self._arrivals, waiting.arrival + 1)
 
-    def remove(self, transaction_hash: bytes) -> PoolTransaction | None:
+    def find_departure(self, transaction_hash: bytes) -> Departure | None:
+        """Return why a transaction left without a block; None if it did not, or long ago."""
+        return self._departures.get(transaction_hash)
+
+    def remove(
+        self, transaction_hash: bytes, departure: Departure = REMOVED
+    ) -> PoolTransaction | None:
         """Remove a transaction; return it, or None if not in the pool."""
         with self._lock:
             waiting = self._by_hash.get(transaction_hash)
             if waiting is not None:
-                self._remove([waiting])
-            return waiting
+                self._delete([waiting])
+        if waiting is not None:
+            self._note([waiting], departure)
+        return waiting
 
-    def _remove(self, entries: Sequence[PoolTransaction]) -> None:
+    def _delete(self, entries: Sequence[PoolTransaction]) -> None:
         """Remove transactions from the journal, in one commit, and from the pool."""
         if self._journal is not None:
             self._journal.delete(entries)
         for entry in entries:
             self._forget(entry)
+
+    def _note(self, entries: Iterable[PoolTransaction], departure: Departure) -> None:
+        """Keep and announce why transactions left. The caller does not hold the lock."""
+        for entry in entries:
+            self._departures[entry.transaction.hash] = departure
+            if self._on_leave is not None:
+                self._on_leave(entry.transaction, departure)
 
     def _forget(self, waiting: PoolTransaction) -> None:
         del self._by_hash[waiting.transaction.hash]
@@ -141,25 +210,48 @@ class TxPool:
         """Remove and return an account's transactions."""
         with self._lock:
             removed = self.list_by_sender(sender)
-            self._remove(removed)
-            return removed
+            self._delete(removed)
+        self._note(removed, REMOVED)
+        return removed
 
     def on_mined(self, transactions: Sequence[SignedTransactionAPI]) -> None:
-        """Remove the transactions of a new block's senders up to the nonces of the block.
+        """Remove the transactions of a new block, and those whose nonces the block uses.
 
-        The block's commit has deleted the journal's rows of the block's own nonces.
+        The block's commit has deleted the journal's rows of these nonces.
         """
+        replaced = []
         with self._lock:
             for transaction in transactions:
-                own = self.list_by_sender(transaction.sender)
-                self._remove([it for it in own if it.transaction.nonce < transaction.nonce])
-                for entry in own:
-                    if entry.transaction.nonce == transaction.nonce:
-                        self._forget(entry)
+                entry = self._by_sender.get(transaction.sender, {}).get(transaction.nonce)
+                if entry is None:
+                    continue
+                self._forget(entry)
+                if entry.transaction.hash != transaction.hash:
+                    replaced.append((entry, transaction))
+        for entry, transaction in replaced:
+            self._note([entry], _replaced_by(transaction))
 
-    def clear(self) -> None:
+    def remove_stale(self, nonce_of: Callable[[Address], int]) -> None:
+        """Remove the transactions whose nonces their senders have used or passed.
+
+        Input: nonce_of: returns an account's nonce in the state.
+        """
+        stale = []
+        for sender, own in self._copy_by_sender():
+            nonce = nonce_of(sender)
+            stale += [(it, nonce) for it in own.values() if it.transaction.nonce < nonce]
+        if not stale:
+            return
+        with self._lock:
+            stale = [it for it in stale if self.get(it[0].transaction.hash) is it[0]]
+            self._delete([entry for entry, _ in stale])
+        for entry, nonce in stale:
+            reason = describe_low_nonce(entry.transaction.nonce, nonce)
+            self._note([entry], Departure(way=Leaving.INVALID, reason=reason))
+
+    def clear(self, departure: Departure = REMOVED) -> None:
         """Remove all transactions."""
-        self.restore(())
+        self.restore((), departure)
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
         """Return the next nonce of an account after the ready transactions.
@@ -208,11 +300,12 @@ class TxPool:
         ready: dict[Address, list[PoolTransaction]] = {}
         queued: dict[Address, list[PoolTransaction]] = {}
         for sender, own in self._copy_by_sender():
-            end = nonce_of(sender)
+            start = end = nonce_of(sender)
             while end in own:
                 end += 1
             for nonce, entry in sorted(own.items()):
-                (ready if nonce < end else queued).setdefault(sender, []).append(entry)
+                if nonce >= start:
+                    (ready if nonce < end else queued).setdefault(sender, []).append(entry)
         return ready, queued
 
     def _rank(self, waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
@@ -234,15 +327,25 @@ class TxPool:
             content = tuple(self._by_hash.values())
         return lambda: self.restore(content)
 
-    def restore(self, content: Iterable[PoolTransaction]) -> None:
-        """Replace the content of the pool and of the journal."""
+    def restore(self, content: Iterable[PoolTransaction], departure: Departure = REVERTED) -> None:
+        """Replace the content of the pool and of the journal.
+
+        Input: departure: of the transactions that are no longer in the pool.
+        """
         content = tuple(content)
         with self._lock:
             if self._journal is not None:
                 self._journal.replace(content)
+            before = self._by_hash
             self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
             for waiting in content:
                 self._put(waiting)
+            gone = [entry for key, entry in before.items() if key not in self._by_hash]
+        self._note(gone, departure)
+
+
+def _replaced_by(transaction: SignedTransactionAPI) -> Departure:
+    return Departure(way=Leaving.REPLACED, reason=f"replaced by 0x{transaction.hash.hex()}")
 
 
 def _can_replace(new: SignedTransactionAPI, old: SignedTransactionAPI) -> bool:

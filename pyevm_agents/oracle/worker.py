@@ -163,8 +163,8 @@ class Worker(RoundLoop):
                 return
             self._read_state(head)
             self._seen_head = head.hash
-        elif self._states:  # Development nodes mine no block until somebody sends something.
-            self._now = max(self._now, self._client.read_pending_time() or 0)
+        elif self._states:
+            self._now = self._client.read_time(head)
         self.transactions.watch(head)
         self._take_answer()
         self._slots = self._store.list_slots()

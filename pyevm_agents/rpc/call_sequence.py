@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from pyevm_agents.chain.calls import AccountOverride, AccountOverrides
 from pyevm_agents.tracing import MuxTracer, TouchedStateTracer, make_traced_vm
 
 if TYPE_CHECKING:
+    from eth_typing import Address
+
     from pyevm_agents.chain.calls import BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.tracing import Tracer
@@ -51,22 +54,53 @@ class CallSequence:
             block=block,
             trace=partial(make_traced_vm, tracer=MuxTracer(tracers)),
         )
-        for account, before in touched.before.items():
-            after = touched.after[account]
-            if after != before:
-                override = self._accounts.get(account, AccountOverride())
-                self._accounts[account] = _merge_override(override, after)
+        self._accounts = apply_touched(self._accounts, touched)
         return result
 
 
-def _merge_override(override: AccountOverride, after: TouchedAccount) -> AccountOverride:
-    """Return the override of an account that a call changed."""
+def apply_touched(
+    accounts: AccountOverrides, touched: TouchedStateTracer
+) -> dict[Address, AccountOverride]:
+    """Return overrides with the changes of an execution on top."""
+    changed = dict(accounts)
+    for account, before in touched.before.items():
+        after = touched.after[account]
+        if after != before:
+            override = accounts.get(account, AccountOverride())
+            changed[account] = _merge_override(override, before, after)
+    return changed
+
+
+def lay_over(below: AccountOverrides, above: AccountOverrides) -> dict[Address, AccountOverride]:
+    """Return overrides with others on top."""
+    return {**below, **{account: _join(below.get(account), above[account]) for account in above}}
+
+
+def _join(below: AccountOverride | None, above: AccountOverride) -> AccountOverride:
+    if below is None:
+        return above
+    fields = {name: getattr(above, name) for name in ("balance_wei", "nonce", "code")}
+    joined = replace(below, **{k: value for k, value in fields.items() if value is not None})
+    joined = replace(joined, precompile_to=above.precompile_to)
+    if above.storage is not None:  # The whole storage.
+        return replace(joined, storage=above.storage, storage_diff=above.storage_diff)
+    return replace(joined, storage_diff={**below.storage_diff, **above.storage_diff})
+
+
+def _merge_override(
+    override: AccountOverride, before: TouchedAccount, after: TouchedAccount
+) -> AccountOverride:
+    """Return the override of an account that a call changed.
+
+    Code that did not change stays out: an override of the code ends a precompile.
+    """
     if after.is_empty:
-        return NO_ACCOUNT
+        return replace(NO_ACCOUNT, precompile_to=override.precompile_to)
     return AccountOverride(
         balance_wei=after.balance_wei,
         nonce=after.nonce,
-        code=after.code,
+        code=override.code if after.code == before.code else after.code,
         storage=override.storage,
         storage_diff={**override.storage_diff, **after.storage},
+        precompile_to=override.precompile_to,
     )

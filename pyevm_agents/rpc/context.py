@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.node import BusyError
+from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.address_index import AddressIndex
 from pyevm_agents.rpc.agent_runs import RefusedRuns
 from pyevm_agents.rpc.call_watcher import CallWatcher
 from pyevm_agents.rpc.errors import WouldBlockError
+from pyevm_agents.rpc.mined_failures import MinedFailures
 from pyevm_agents.tracing import TraceBudget, TracePool
 from pyevm_agents.vm import Interruption
 
@@ -38,6 +40,9 @@ class RequestContext:
     events: EventSystem
     send_seconds: float = 2.0
     """Seconds that a send waits for its block: clients time out, and an agent may run for long."""
+
+    throws_on_failure: bool = False
+    """Whether a send whose transaction fails in its block is an error, as in Hardhat's network."""
 
     call_gas: int | None = None
     """Maximum gas limit of a call; None for the block gas limit, or `DEFAULT_CALL_GAS` if more."""
@@ -122,11 +127,25 @@ class RequestContext:
         """Send a transaction; return the hash once mined, or after `send_seconds`.
 
         Raises: PoolError: the transaction is rejected. EngineFault: the engine failed in mining.
+                RpcError: with `throws_on_failure` and automine, the transaction failed in its
+                block.
         """
-        sent = self.node.send(make)
-        sent.wait(self.send_seconds)
+        failures = MinedFailures()
+        forget = (
+            self.node.listeners.add(NodeListener(on_mined=failures.add))
+            if self.throws_on_failure
+            else None
+        )
+        try:
+            sent = self.node.send(make)
+            sent.wait(self.send_seconds)
+        finally:
+            if forget is not None:
+                forget()
         transaction_hash = bytes(sent.transaction.hash)
         self.node.sync_pool(transaction_hash)
+        if self.node.mining.is_automatic:
+            failures.require_success(transaction_hash, self.node.chain.known_contracts)
         return transaction_hash
 
     def run_exclusive(self, work: Callable[[], T]) -> T:

@@ -6,12 +6,11 @@ Source: JSON-RPC 2.0, section 5.1; EIP-1474 for `LIMIT_EXCEEDED` and
 
 from __future__ import annotations
 
-from ast import literal_eval
 from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.abi.revert_reasons import format_revert
 from pyevm_agents.agents.failures import explain_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
@@ -50,9 +49,6 @@ SERVER_ERROR = -32000
 
 EXECUTION_REVERTED = 3
 """Source: geth, internal/ethapi/errors.go."""
-
-ERROR_STRING = bytes.fromhex("08c379a0")
-"""Selector of `Error(string)`."""
 
 
 class RpcError(AgentsError):
@@ -107,9 +103,5 @@ def error_text(error: Exception) -> str:
 
 
 def revert_reason(output: bytes, context: RevertContext, known: KnownContracts) -> str:
-    """Return revert data as text: the text of a `require` alone, other errors by name."""
-    if output[:4] == ERROR_STRING:
-        text = decode_revert(output)
-        if text.startswith("Error("):
-            return str(literal_eval(text.removeprefix("Error(").removesuffix(")")))
-    return explain_revert(output, context, known)
+    """Return revert data as Foundry and Hardhat print them, and what the context tells."""
+    return explain_revert(output, context, known, write=format_revert)

@@ -165,8 +165,9 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         )
         yield from filter_logs(record, criteria)
         return
-    latest = node.chain.head.block_number
-    first, last = (_resolve_number(node, bound) for bound in (criteria.first, criteria.last))
+    head = node.chain.head
+    latest = int(head.block_number)
+    first, last = (_resolve_number(bound, latest) for bound in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -180,10 +181,10 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         last_remote = min(last, fork.origin.block_number)
         yield from _request_logs(fork, criteria, fromBlock=hex(first), toBlock=hex(last_remote))
         first = fork.origin.block_number + 1
-    for number in range(first, last + 1):
-        header = node.chain.header(number)
+    chain = node.chain
+    for header in chain.headers(first, last):
         if criteria.can_match_bloom(header.bloom):
-            yield from filter_logs(node.chain.block_with_receipts(header), criteria)
+            yield from filter_logs(chain.block_with_receipts(header), criteria)
 
 
 def _request_logs(fork: RemoteFork, criteria: LogCriteria, **blocks: str) -> list[Json]:
@@ -217,10 +218,17 @@ def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
             before += len(receipt.logs)
 
 
-def _resolve_number(node: Node, block: BlockId) -> int:
-    """Return a block's number, which may be beyond the latest block."""
-    if block.tag == "earliest":
-        return 0
-    return (
-        block.number if block.number is not None else int(resolve_header(node, block).block_number)
-    )
+def _resolve_number(block: BlockId, latest: int) -> int:
+    """Return a block's number, which may be beyond the latest block.
+
+    Both bounds of a range are resolved by one latest block: another client may remove it.
+    """
+    if block.number is not None:
+        return block.number
+    match block.tag:
+        case "earliest":
+            return 0
+        case "pending":
+            return latest + 1
+        case _:
+            return latest

@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from eth_typing import Address
-from eth_utils import is_checksum_formatted_address, to_checksum_address
 
 from precompiles.spec import HASH_BYTES
 from pyevm_agents.display import VALUE_CHARACTERS
@@ -30,8 +28,6 @@ TAGS: Final[tuple[Tag, ...]] = ("latest", "pending", "earliest", "safe", "finali
 QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]*)")
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 UINT64, UINT256 = 2**64 - 1, 2**256 - 1
-CACHED_CHECKSUMS = 4_096
-"""Cached checksums: a client uses few addresses."""
 
 
 def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
@@ -107,17 +103,10 @@ def parse_slot(value: object, name: str) -> int:
     return parse_quantity(value, name)
 
 
-@lru_cache(CACHED_CHECKSUMS)
-def _add_checksum(lowered: str) -> str:
-    return to_checksum_address(lowered)
-
-
 def parse_address(value: object, name: str) -> Address:
-    """Parse an address; mixed case must be the EIP-55 checksum."""
+    """Parse an address, in any case, as geth and anvil do: other chains have other checksums."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         raise invalid_param_error(name, value, "must be an address: 0x and 40 hexadecimal digits")
-    if is_checksum_formatted_address(value) and _add_checksum(value.lower()) != value:
-        raise invalid_param_error(name, value, f"must be {_add_checksum(value.lower())} (EIP-55)")
     return Address(bytes.fromhex(value[2:]))
 
 

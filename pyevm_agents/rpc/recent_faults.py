@@ -11,12 +11,14 @@ import threading
 from time import monotonic  # noqa: TID251 - how long ago a fault was; no block depends on it
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
+from pyevm_agents.node.txpool import Leaving
+from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, SERVER_ERROR, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.errors import EngineFault
+    from pyevm_agents.node.txpool import Departure
 
     Params = Sequence[object] | Mapping[str, object]
 
@@ -92,6 +94,17 @@ def fault_error(method: str, message: str) -> RpcError:
     """Return the error of a fault, which clients must not mistake for a revert."""
     data = [NO_RETRY] if method in REVERT_METHODS else NO_RETRY
     return RpcError(RESOURCE_UNAVAILABLE, message, data)
+
+
+def departure_error(departure: Departure) -> RpcError:
+    """Return the error of a transaction that left the txpool without a block."""
+    if departure.way is Leaving.FAULT:
+        return fault_error(
+            "eth_getTransactionReceipt",
+            "the transaction was dropped because the engine failed: "
+            f"{departure.reason}; send it again",
+        )
+    return RpcError(SERVER_ERROR, f"the transaction was dropped: {departure.reason}")
 
 
 def _hash_request(method: str, params: Params) -> bytes:

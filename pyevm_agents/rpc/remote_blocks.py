@@ -165,7 +165,7 @@ class RemoteBlocks:
         if self._is_known_here(transaction_hash):
             return None
         transaction = request_remote(self._fork, *_ask_for_transaction(transaction_hash))
-        return _parse_number(transaction, "blockNumber")
+        return parse_remote_number(transaction, "blockNumber")
 
     def _is_known_here(self, transaction_hash: bytes) -> bool:
         """Return whether a transaction is one of the local chain's."""
@@ -173,7 +173,7 @@ class RemoteBlocks:
         return (
             node.chain.find_transaction(transaction_hash) is not None
             or node.pool.get(transaction_hash) is not None
-            or node.find_fault(transaction_hash) is not None
+            or node.find_departure(transaction_hash) is not None
         )
 
 
@@ -214,10 +214,10 @@ def _find_number(node: Node, fork: RemoteFork, block_hash: bytes) -> int | None:
         return int(node.chain.header_by_hash(block_hash).block_number)
     except HeaderNotFound:
         params = [f"0x{block_hash.hex()}", False]
-        return _parse_number(request_remote(fork, "eth_getBlockByHash", params), "number")
+        return parse_remote_number(request_remote(fork, "eth_getBlockByHash", params), "number")
 
 
-def _parse_number(form: object, name: str) -> int | None:
+def parse_remote_number(form: object, name: str) -> int | None:
     """Return a quantity of a remote object; None without an object, or if pending."""
     value = form.get(name) if isinstance(form, dict) else None
     try:

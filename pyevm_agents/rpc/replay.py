@@ -6,18 +6,19 @@ models' generations are stored with the block and replayed, whichever model is l
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.tracing import (
     CallTree,
     FlatCallTracer,
+    TouchedStateTracer,
     TraceBudget,
     TransactionLocation,
     make_selectively_traced_vm,
 )
 from pyevm_agents.tracing.flat_call_tracer import PARITY
+from pyevm_agents.vm import change_fork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.tracing import Tracer
+    from pyevm_agents.vm import AgentVM, Fork
 
     TracerT = TypeVar("TracerT", bound="Tracer")
     TracerFactory = Callable[[TransactionLocation, int], TracerT]
@@ -51,10 +53,12 @@ def trace_transactions(
     record: BlockRecord,
     make: TracerFactory[TracerT],
     indices: Iterable[int] | None = None,
+    fork: Fork | None = None,
 ) -> list[TracerT]:
     """Replay a block up to the last of some transactions; return a tracer for each.
 
-    Input: a factory of tracers; the transactions' indices in the block, None for all.
+    Input: a factory of tracers; the transactions' indices in the block, None for all; the fork by
+           whose rules, None for the block's own.
     """
     count = len(record.block.transactions)
     chosen = range(count) if indices is None else sorted(set(indices))
@@ -62,15 +66,19 @@ def trace_transactions(
     tracers = {
         index: make(locate_transaction(record, index), sum(logs[:index])) for index in chosen
     }
-    _replay(rpc, record, tracers)
+    _replay(rpc, record, tracers, fork)
     return [*tracers.values()]
 
 
 def trace_at_index(
-    rpc: RequestContext, record: BlockRecord, index: int, make: TracerFactory[TracerT]
+    rpc: RequestContext,
+    record: BlockRecord,
+    index: int,
+    make: TracerFactory[TracerT],
+    fork: Fork | None = None,
 ) -> TracerT:
     """Replay one transaction of a block, after the earlier ones; return the tracer."""
-    return trace_transactions(rpc, record, make, [index])[0]
+    return trace_transactions(rpc, record, make, [index], fork)[0]
 
 
 def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
@@ -94,6 +102,12 @@ def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
     )
 
 
+def make_touched_state_tracer(at: TransactionLocation, logs_before: int) -> TouchedStateTracer:
+    """Return a tracer of the accounts and slots that a transaction touches."""
+    del at, logs_before
+    return TouchedStateTracer()
+
+
 def parity_tracers(budget: TraceBudget) -> TracerFactory[FlatCallTracer]:
     """Return a factory of flat call tracers that share a budget, in Parity's format."""
     return lambda at, _: FlatCallTracer(PARITY, at, budget)
@@ -109,7 +123,12 @@ def flatten_calls(tracers: Sequence[FlatCallTracer]) -> list[Json]:
     return calls
 
 
-def _replay(rpc: RequestContext, record: BlockRecord, tracers: dict[int, TracerT]) -> None:
+def _replay(
+    rpc: RequestContext,
+    record: BlockRecord,
+    tracers: dict[int, TracerT],
+    fork: Fork | None = None,
+) -> None:
     if not tracers:
         return
     by_hash = {record.block.transactions[index].hash: tracer for index, tracer in tracers.items()}
@@ -117,9 +136,8 @@ def _replay(rpc: RequestContext, record: BlockRecord, tracers: dict[int, TracerT
     def choose_tracer(transaction: SignedTransactionAPI) -> Tracer | None:
         return by_hash.get(transaction.hash)
 
-    rpc.node.chain.replay(
-        record,
-        max(tracers),
-        partial(make_selectively_traced_vm, choose=choose_tracer),
-        rpc.watch_execution(),
-    )
+    def make_vm(vm_class: type[AgentVM]) -> type[AgentVM]:
+        ruled = vm_class if fork is None else change_fork(vm_class, fork)
+        return make_selectively_traced_vm(ruled, choose_tracer)
+
+    rpc.node.chain.replay(record, max(tracers), make_vm, rpc.watch_execution())

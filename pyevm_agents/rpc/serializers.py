@@ -94,6 +94,11 @@ def serialize_header(header: BlockHeaderAPI) -> Json:
     return form
 
 
+def encode_block_hash(record: BlockRecord) -> str | None:
+    """Encode a block's hash; None for a draft, whose hash changes until it is mined."""
+    return None if record.root_before is not None else encode_data(record.block.header.hash)
+
+
 def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
     """Serialize a block, with full transactions or their hashes."""
     block = record.block
@@ -127,7 +132,7 @@ def serialize_transaction(
     kind = get_transaction_type(transaction)
     header = None if record is None else record.block.header
     form: Json = {
-        "blockHash": None if header is None else encode_data(header.hash),
+        "blockHash": None if record is None else encode_block_hash(record),
         "blockNumber": None if header is None else encode_quantity(header.block_number),
         "blockTimestamp": None if header is None else encode_quantity(header.timestamp),
         "transactionIndex": None if header is None else encode_quantity(index),
@@ -194,7 +199,7 @@ def serialize_receipts(record: BlockRecord, blob_base_fee: int | None) -> Iterat
     ):
         base_fee = header.as_dict().get("base_fee_per_gas")
         form: Json = {
-            "blockHash": encode_data(header.hash),
+            "blockHash": encode_block_hash(record),
             "blockNumber": encode_quantity(header.block_number),
             "transactionHash": encode_data(transaction.hash),
             "transactionIndex": encode_quantity(index),
@@ -232,7 +237,7 @@ def serialize_logs(record: BlockRecord, index: int, before: int) -> list[Json]:
     return [
         serialize_log(log)
         | {
-            "blockHash": encode_data(header.hash),
+            "blockHash": encode_block_hash(record),
             "blockNumber": encode_quantity(header.block_number),
             "blockTimestamp": encode_quantity(header.timestamp),
             "transactionHash": encode_data(transaction.hash),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from eth.exceptions import BlockNotFound, HeaderNotFound, ReceiptNotFound, TransactionNotFound
+from eth_utils import ValidationError
+
 from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import ConfigError, EngineFault, RemoteFault
@@ -27,10 +30,22 @@ from pyevm_agents.vm import InterruptedExecutionError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.method_table import RpcMethod
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
+
+NOT_FOUND = (BlockNotFound, HeaderNotFound, ReceiptNotFound, TransactionNotFound)
+"""py-evm's errors of a block that the chain lacks: another client may just have removed it."""
+
+REFUSALS = (
+    *(BlockNotFoundError, ConfigError, PoolError, RequestError),
+    *(InterruptedExecutionError, TraceTooLargeError),
+    *NOT_FOUND,
+    ValidationError,  # py-evm's, of a call, a transaction or a block.
+)
+"""Errors of requests, which are not bugs. Those of other libraries end where these are called."""
 
 
 class NodeService:
@@ -109,17 +124,10 @@ class NodeService:
         self._faults.raise_if_recent(method, params)
         try:
             return self._answer(entry, params, arguments, rpc)
-        except (PoolError, BlockNotFoundError) as error:
-            raise RpcError(SERVER_ERROR, str(error)) from error
-        except RequestError as error:
-            known = self._rpc.node.chain.known_contracts
-            raise convert_request_error(error, known) from error
-        except ConfigError as error:
-            raise RpcError(INVALID_PARAMS, str(error)) from error
-        except (InterruptedExecutionError, TraceTooLargeError) as error:
-            raise RpcError(LIMIT_EXCEEDED, str(error)) from error
         except EngineFault as error:
             raise self._faults.record(method, params, error) from error
+        except REFUSALS as error:
+            raise _convert_refusal(error, self._rpc.node.chain.known_contracts) from error
 
     def _answer(
         self,
@@ -143,3 +151,18 @@ class NodeService:
             raise EngineFault(f"model output violates its grammar: {error}") from error
         except NumericFaultError as error:
             raise EngineFault(str(error)) from error
+
+
+def _convert_refusal(error: Exception, known: KnownContracts) -> RpcError:
+    """Return the JSON-RPC error of one of `REFUSALS`."""
+    if isinstance(error, RequestError):
+        return convert_request_error(error, known)
+    if isinstance(error, NOT_FOUND):
+        return RpcError(SERVER_ERROR, "header not found")
+    if isinstance(error, ValidationError):
+        return RpcError(SERVER_ERROR, f"err: {error}")
+    if isinstance(error, ConfigError):
+        return RpcError(INVALID_PARAMS, str(error))
+    if isinstance(error, InterruptedExecutionError | TraceTooLargeError):
+        return RpcError(LIMIT_EXCEEDED, str(error))
+    return RpcError(SERVER_ERROR, str(error))

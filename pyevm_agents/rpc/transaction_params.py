@@ -11,6 +11,7 @@ from eth_utils import ValidationError
 
 from pyevm_agents.chain.blob_sidecar import strip_blobs
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride
+from pyevm_agents.chain.transactions import recover_sender
 from pyevm_agents.node.transaction_defaults import TransactionRequest
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, error_text
 from pyevm_agents.rpc.params import (
@@ -46,6 +47,8 @@ BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
 }
 """Block overrides. Source: execution-apis, `BlockOverrides`."""
 
+MOVE = "movePrecompileToAddress"
+
 UNREADABLE = (
     rlp.exceptions.RLPException,
     UnrecognizedTransactionType,
@@ -74,8 +77,13 @@ def parse_transaction_request(value: object, name: str) -> TransactionRequest:
     if None not in (data_field, input_field) and data_field != input_field:
         raise invalid_param_error(name, dict(form), "data and input differ; give one of them")
     to = form.get("to")
-    if parse_field("gasPrice", parse_quantity) is not None and "maxFeePerGas" in form:
-        raise invalid_param_error(name, dict(form), "give gasPrice or maxFeePerGas, not both")
+    price = parse_field("gasPrice", parse_quantity)
+    max_fee = parse_field("maxFeePerGas", parse_quantity)
+    if price is not None and max_fee is not None:
+        # Nodes answer transactions with both, and clients ask with these.
+        if price > max_fee:
+            raise invalid_param_error(name, dict(form), "gasPrice is more than maxFeePerGas")
+        price = None
     return TransactionRequest(
         chain_id=parse_field("chainId", parse_quantity),
         sender=parse_field("from", parse_address),
@@ -83,8 +91,8 @@ def parse_transaction_request(value: object, name: str) -> TransactionRequest:
         data=input_field or data_field or b"",
         value_wei=parse_field("value", parse_quantity) or 0,
         gas=parse_field("gas", parse_uint64),
-        gas_price_wei=parse_field("gasPrice", parse_quantity),
-        max_fee_wei=parse_field("maxFeePerGas", parse_quantity),
+        gas_price_wei=price,
+        max_fee_wei=max_fee,
         max_priority_fee_wei=parse_field("maxPriorityFeePerGas", parse_quantity),
         nonce=parse_field("nonce", parse_uint64),
         access_list=parse_field("accessList", parse_access_list),
@@ -105,7 +113,7 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
         raise RpcError(INVALID_PARAMS, "empty transaction data")
     try:
         transaction: SignedTransactionAPI = builder.decode(strip_blobs(raw))
-        transaction.sender  # noqa: B018 - recovers it
+        recover_sender(transaction)
     except UNREADABLE as error:
         raise RpcError(
             INVALID_PARAMS, f"failed to decode signed transaction: {error_text(error)}"
@@ -158,8 +166,12 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
     read = {}
     for key, override in parse_object(value, name).items():
         at = f"{name}.{key}"
-        form = parse_object(override, at)
-        _require_known(form, {"balance", "nonce", "code", "state", "stateDiff"}, at)
+        # Field names in geth are case-insensitive, and its tests spell this one in both ways.
+        form = {
+            MOVE if field.lower() == MOVE.lower() else field: entry
+            for field, entry in parse_object(override, at).items()
+        }
+        _require_known(form, {"balance", "nonce", "code", "state", "stateDiff", MOVE}, at)
         if "state" in form and "stateDiff" in form:
             raise invalid_param_error(at, dict(form), "give state or stateDiff, not both")
         read[parse_address(key, at)] = AccountOverride(
@@ -168,6 +180,7 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
             code=_parse_optional(form, "code", parse_data, at),
             storage=_parse_optional(form, "state", _parse_slots, at),
             storage_diff=_parse_optional(form, "stateDiff", _parse_slots, at) or {},
+            precompile_to=_parse_optional(form, MOVE, parse_address, at),
         )
     return read
 

@@ -5,7 +5,8 @@ in `Origin`. A site whose name resolves to 127.0.0.1 is the same origin to the b
 is in `Host`. An IP address in `Host` cannot be rebound.
 
 Pages of other ports of this machine and browser extensions are foreign as well: a development
-server may serve any code. Programs that are no browsers send no `Origin`, or the node's own.
+server may serve any code. A value without `://` that is not `null` comes from no page: programs put
+their names there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import ip_address
+
+from pyevm_agents.errors import ConfigError
 
 _ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])?(?::[0-9]{1,5})?")
 """An origin as browsers serialize it: `null`, or scheme, host and port, in ASCII and lower case.
@@ -25,13 +28,35 @@ SHOWN_CHARACTERS = 100
 """Characters of a rejected header in the reason."""
 
 
+def require_allowed_origin(text: str) -> str:
+    """Return an allowed origin unchanged.
+
+    Raises: ConfigError: it has a `*` where none is understood, so that it would allow nothing.
+    """
+    allowed = _normalize_origin(text)
+    if "*" in allowed and allowed != "*" and not _WILDCARD.fullmatch(allowed):
+        raise ConfigError(
+            f"allowed origin {text!r}: * must stand alone, for a port as in http://localhost:*, or "
+            "for an extension's ID as in chrome-extension://*; name each other origin"
+        )
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPolicy:
-    """Access rules of a server."""
+    """Access rules of a server.
+
+    Raises: ConfigError: an allowed origin would allow nothing.
+    """
 
     bound_host: str
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Validate the allowed origins."""
+        for origin in sorted(self.allowed_origins):
+            require_allowed_origin(origin)
 
     def explain_refusal(self, host: str | None, origin: str | None) -> str | None:
         """Return the reason to reject a request with these headers; None to accept."""
@@ -46,8 +71,11 @@ class AccessPolicy:
 
     def is_cors_allowed(self, origin: str | None) -> bool:
         """Return whether a page of an origin may read responses: only if configured."""
-        if origin is None or not _is_origin(origin):  # A response header repeats it.
-            return False
+        if origin is None or not (origin.isascii() and origin.isprintable()):
+            return False  # A response header repeats it.
+        return _can_be_of_page(origin) and self._is_allowed(origin)
+
+    def _is_allowed(self, origin: str) -> bool:
         return any(_matches(_normalize_origin(each), origin) for each in self.allowed_origins)
 
     def _is_own_host(self, host: str | None) -> bool:
@@ -64,11 +92,13 @@ class AccessPolicy:
 
     def _explain_origin(self, host: str, origin: str) -> str | None:
         """Return the reason to reject a request with this `Origin`; None to accept."""
+        if self._is_allowed(origin) or not _can_be_of_page(origin):
+            return None
         if not _is_origin(origin):
             return (
                 f"Origin {_quote_header(origin)}: must be scheme://host:port, as browsers send it."
             )
-        if self.is_cors_allowed(origin) or _normalize_origin(origin) == f"http://{host.lower()}":
+        if _normalize_origin(origin) == f"http://{host.lower()}":
             return None
         return (
             f"Origin {_quote_header(origin)} is not allowed. If you trust its pages, start the "
@@ -90,6 +120,14 @@ def _normalize_host(name: str) -> str:
 
 def _normalize_origin(origin: str) -> str:
     return origin.strip().rstrip("/").lower()
+
+
+def _can_be_of_page(origin: str) -> bool:
+    """Return whether a browser may have sent this `Origin`, even in a form that is not understood.
+
+    Source: the HTML standard, "ASCII serialization of an origin".
+    """
+    return "://" in origin or _normalize_origin(origin) == "null"
 
 
 def _is_origin(text: str) -> bool:

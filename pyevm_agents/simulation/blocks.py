@@ -13,9 +13,9 @@ from eth.db.batch import BatchDB
 from eth.db.chain import ChainDB
 from eth.vm.chain_context import ChainContext
 from eth.vm.forks import ParisVM
-from eth_utils import to_checksum_address
+from eth_utils import ValidationError
 
-from pyevm_agents.chain.calls import apply_overrides
+from pyevm_agents.chain.calls import apply_overrides, move_precompiles
 from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from eth_typing import Address, Hash32
 
     from pyevm_agents.chain import ChainSimulator
+    from pyevm_agents.chain.calls import Precompile
     from pyevm_agents.simulation.request import SimulatedCall
-    from pyevm_agents.simulation.vm import Precompile, SimulatedVM
+    from pyevm_agents.simulation.vm import SimulatedVM
     from pyevm_agents.vm import Interruption, WatchedVM
 
 MAX_BLOCKS = 256
@@ -271,18 +272,9 @@ def _move_precompiles(
 ) -> dict[Address, Precompile]:
     """Return the precompiles of a block by address in the block.
 
-    Raises: SimulationError: the address to move is not a precompile, or the new one is in use.
+    Raises: SimulationError: see `move_precompiles`.
     """
-    here = dict(fork)
-    for address, to in request.moved_precompiles.items():
-        if address not in fork:
-            raise SimulationError(
-                SERVER_ERROR, f"account {to_checksum_address(address)} is not a precompile"
-            )
-        if to in request.accounts or to in request.moved_precompiles:
-            raise SimulationError(
-                SERVER_ERROR, f"account {to_checksum_address(to)} is already overridden"
-            )
-    for address in (*request.accounts, *request.moved_precompiles):
-        here.pop(address, None)
-    return here | {to: fork[address] for address, to in request.moved_precompiles.items()}
+    try:
+        return move_precompiles(fork, request.accounts)
+    except ValidationError as error:
+        raise SimulationError(SERVER_ERROR, str(error)) from error

@@ -54,7 +54,4 @@ class SimulatedBlockRequest(BlockOverride):
     """Account overrides, applied before the block's calls. A precompile that is overridden or moved
     does not exist at its address in this block."""
 
-    moved_precompiles: Mapping[Address, Address] = field(default_factory=dict)
-    """New addresses of precompiles in this block."""
-
     calls: tuple[SimulatedCall, ...] = ()

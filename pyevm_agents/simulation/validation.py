@@ -18,7 +18,7 @@ from pyevm_agents.chain.transactions import (
     get_transaction_type,
 )
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.vm import floor_gas
+from pyevm_agents.vm import floor_gas, intrinsic_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -146,7 +146,7 @@ def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
 
 
 def _require_gas(transaction: SignedTransactionAPI, state: StateAPI) -> None:
-    least = transaction.intrinsic_gas
+    least = intrinsic_gas(transaction)
     if transaction.gas < least:
         reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
         raise _make_error(transaction, INTRINSIC_GAS, reason)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from eth_typing import Hash32
 
-    Precompile = Callable[[ComputationAPI], Any]
+    from pyevm_agents.chain.calls import Precompile
 
 LogEntry = tuple[int, Address, tuple[int, ...], bytes]
 """Index among all logs of the transaction (reverted ones included), address, topics, data."""
@@ -92,8 +92,7 @@ def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[Simul
             "transaction_executor_class": executor_class,
         },
     )
-    attributes = {"_state_class": state_class, "max_transaction_gas": None}
-    return type("SimulatedVM", (SimulatedVM, vm_class), attributes)
+    return type("SimulatedVM", (SimulatedVM, vm_class), {"_state_class": state_class})
 
 
 def has_base_fee(vm_class: type[VM]) -> bool:

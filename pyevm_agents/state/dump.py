@@ -11,9 +11,12 @@ Blocks that another client executed come without these: an account is then keyed
 
 A dump of a fork has the accounts that differ from the remote state, and the differing slots, all by
 hash. An account that was deleted is null; one that hides the remote slots has `"hidesRemote":
-true`.
+true`. A fork also loads accounts that are keyed by address: their other slots stay the remote ones.
 
-Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`.
+Numbers are in hexadecimal, or JSON numbers. Slots may be short: anvil before 1.0 writes `"0x0"`.
+
+Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`; foundry,
+crates/anvil/test-data, for earlier versions.
 """
 
 from __future__ import annotations
@@ -128,6 +131,8 @@ def _parse_overlay_entry(
     """Parse an entry of a fork's dump; an account that was deleted is None."""
     if form is None:
         return _parse_hash(key), None
+    if len(_parse_bytes(key)) == ADDRESS_BYTES:
+        return _parse_entry(db, key, form, has_zeros=True)
     hides_remote = form.get("hidesRemote", False)
     if not isinstance(hides_remote, bool):
         raise TypeError(f"hidesRemote {hides_remote!r}: not true or false")
@@ -136,17 +141,14 @@ def _parse_overlay_entry(
 
 
 def _parse_entry(
-    db: DatabaseAPI, key: object, form: Mapping[str, object]
+    db: DatabaseAPI, key: object, form: Mapping[str, object], *, has_zeros: bool = False
 ) -> tuple[bytes, Account | None]:
     """Parse an entry of a dump; return the hash of the address, and the account."""
     name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
-        nonce = form["nonce"]
-        if type(nonce) is int:
-            form = {**form, "nonce": hex(nonce)}
         key = keccak(name)
         db[key] = name
-        return key, _parse_account(db, form, has_hashes=False)
+        return key, _parse_account(db, form, has_hashes=False, has_zeros=has_zeros)
     return _parse_hash(key), _parse_account(db, form, has_hashes=True)
 
 
@@ -167,7 +169,8 @@ def _parse_account(
     slots = form["storage"]
     assert isinstance(slots, dict)  # noqa: S101 - becomes a ConfigError in `load_accounts`
     for slot, value in slots.items():
-        name, number = _parse_hash(slot), _parse_quantity(value, 256)
+        name = _parse_hash(slot) if has_hashes else _parse_slot(slot)
+        number = _parse_quantity(value, 256)
         if not number and not has_zeros:
             continue
         key = name if has_hashes else keccak(name)
@@ -195,10 +198,17 @@ def _parse_hash(text: object) -> bytes:
     return value
 
 
-def _parse_quantity(text: object, bits: int) -> int:
-    if not isinstance(text, str) or not text.startswith("0x"):
-        raise ValueError(f"{text!r}: not a quantity")
-    number = int(text, 16)
+def _parse_slot(text: object) -> bytes:
+    return _parse_quantity(text, 8 * HASH_BYTES).to_bytes(HASH_BYTES, "big")
+
+
+def _parse_quantity(value: object, bits: int) -> int:
+    if type(value) is int:
+        number = value
+    elif isinstance(value, str) and value.startswith("0x"):
+        number = int(value, 16)
+    else:
+        raise ValueError(f"{value!r}: not a quantity")
     if not 0 <= number < 2**bits:
-        raise ValueError(f"{text!r} has more than {bits} bits")
+        raise ValueError(f"{value!r} has more than {bits} bits")
     return number

@@ -178,8 +178,7 @@ class AgentChain:
         """The model of the chain: a stub that a test scripts."""
 
         self.chain = self.genesis.create_chain(SwappableModel(self.model), block)
-        self._start_seconds = self.chain.head.timestamp
-        self.node = Node(self.chain, now=self._get_time, keys=Keys(self.genesis.keys))
+        self.node = Node(self.chain, now=lambda: 0.0, keys=Keys(self.genesis.keys))
         self.service = build_node_service(self.node, send_seconds=SEND_SECONDS, call_seconds=inf)
         self.model.on_change = self.service.forget_faults
         self.accounts: tuple[ChecksumAddress, ...] = tuple(
@@ -399,12 +398,7 @@ class AgentChain:
         require_whole_number(
             "set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
         )
-        self.node.run_exclusive(lambda: self.node.clock.set_next(seconds, self.time))
-
-    def _get_time(self) -> float:
-        """Return the node's time, which advances by a second with each block."""
-        chain = self.chain
-        return self._start_seconds + chain.head.block_number - chain.first_number
+        self.node.run_exclusive(lambda: self.node.clock.set_next(seconds))
 
     # -- snapshots -- #
 

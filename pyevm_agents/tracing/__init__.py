@@ -14,7 +14,7 @@ budget.py           the bounds of a request's traces, and of all traces
 call_tree_text.py   the tree of calls as text, with names
 frames.py           call frames; touches.py: accounts and slots that an opcode touches
 touched_state.py    the values of those before and after
-gas.py              a gas meter that records charges
+gas.py              a gas meter that records charges, and why gas does not suffice
 opcodes.py          names of opcodes and their stack heights
 error_messages.py   geth's messages for failed calls
 console_log.py      `console.log` of Hardhat and forge

@@ -20,7 +20,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES
 from pyevm_agents.abi.address_names import list_addresses
-from pyevm_agents.abi.revert_reasons import decode_revert
+from pyevm_agents.abi.revert_reasons import format_revert
 from pyevm_agents.abi.values import decode_values, format_arguments, format_bytes
 from pyevm_agents.display import name_addresses, sanitize
 from pyevm_agents.tracing.call_names import CallNames, assign_steps, get_precompile_name
@@ -189,7 +189,7 @@ class _CallTexts:
 
     def _describe_end(self, frame: CallFrame) -> str:
         if frame.error == REVERTED:
-            reason = decode_revert(frame.output, self.names.names.known)
+            reason = format_revert(frame.output, self.names.names.known)
             return f"[Revert] {reason}"
         if frame.error is not None:
             return f"[Halt] {frame.error}"

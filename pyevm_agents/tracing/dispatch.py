@@ -25,7 +25,7 @@ from pyevm_agents.tracing.frames import (
     build_selfdestruct_frame,
     find_refusal_reason,
 )
-from pyevm_agents.tracing.gas import constant_gas, get_meter
+from pyevm_agents.tracing.gas import REORDERED, constant_gas, explain_out_of_gas, get_meter
 from pyevm_agents.tracing.opcodes import CALLS, CREATES, SELFDESTRUCT, SSTORE, check_stack_height
 from pyevm_agents.tracing.tracer import OpcodeStep, TracedLog, get_stack
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
     from pyevm_agents.tracing.tracer import Tracer, TransactionStart
 
-OWN_OPCODES = CALLS | CREATES | {SELFDESTRUCT}
-"""Opcodes observed to build call frames, in addition to those that the tracer watches."""
+OWN_OPCODES = REORDERED | {SELFDESTRUCT}
+"""Opcodes observed to build call frames and to explain failures, in addition to those that the
+tracer watches."""
 
 
 class TracerDispatcher:
@@ -95,16 +96,32 @@ class TracerDispatcher:
             self.after_opcode(computation)
 
     def on_failure(
-        self, computation: BaseComputation, error: VMError, op: int | None = None, height: int = 0
+        self,
+        computation: BaseComputation,
+        error: VMError,
+        op: int | None = None,
+        *,
+        height: int = 0,
+        memory_bytes: int = 0,
     ) -> None:
         """Handle the failure of a computation, before py-evm burns its gas.
 
-        Input: the error; the opcode that failed, or None in a precompile; the stack height before.
+        Input: the error; the opcode that failed, or None in a precompile; the stack height before;
+               the memory that the computation requested last.
         """
         current = self._get_current_call(computation)
         # geth checks the stack before it charges gas, py-evm often after it.
         stack_error = None if op is None else check_stack_height(op, height)
-        current.frame.error = stack_error or describe_error(error, op)
+        if stack_error is None and op is not None and isinstance(error, OutOfGas):
+            current.frame.error = explain_out_of_gas(
+                computation,
+                op,
+                memory_bytes=memory_bytes,
+                gas=0 if current.step is None else current.step.gas,
+                arguments=current.arguments,
+            )
+        else:
+            current.frame.error = stack_error or describe_error(error, op)
         step, current.step = current.step, None
         if step is None:
             return
@@ -114,8 +131,12 @@ class TracerDispatcher:
         if stack_error is not None:
             step.gas_cost = constant_gas(computation, step.op)
         elif isinstance(error, OutOfGas):
-            step.error = OUT_OF_GAS
-            step.gas_cost += meter.requested_gas
+            step.error = current.frame.error
+            constant = constant_gas(computation, step.op)
+            if step.error == OUT_OF_GAS and step.gas >= constant:
+                step.gas_cost += meter.requested_gas
+            else:  # geth does not compute the rest of the price.
+                step.gas_cost = constant
         if step.op in self._tracer.watched_opcodes:
             self._tracer.on_opcode_end(step)
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 REVERTED = "execution reverted"
 OUT_OF_GAS = "out of gas"
+GAS_OVERFLOW = "gas uint64 overflow"
+NO_GAS_FOR_SSTORE = f"{OUT_OF_GAS}: not enough gas for reentrancy sentry"
+NO_GAS_FOR_MEMORY = f"{OUT_OF_GAS}: {GAS_OVERFLOW}"
 NO_GAS_FOR_CODE = "contract creation code storage out of gas"
 CODE_TOO_LARGE = "max code size exceeded"
 TOO_DEEP = "max call depth exceeded"
@@ -53,6 +56,23 @@ _ERROR_MESSAGES: dict[type[VMError], str] = {
     InsufficientStack: "stack underflow",
     FullStack: "stack limit reached",
 }
+
+PRECOMPILE_ERRORS = {
+    "Blake2b input parameter validation failure: input length": "invalid input length",
+    "Blake2b input parameter validation failure: incorrect final": "invalid final flag",
+    "Length of data must be a multiple of 192 bytes for ECPAIRING": (
+        "bad elliptic curve pairing size"
+    ),
+    "Length of data must be": "invalid input length",
+    "field element >= field modulus": "invalid field element top bytes",
+    "G1: point is not on the curve": "point is not on curve",
+    "G2: point is not on the curve": "point is not on curve",
+    "MODEXP: a length above": ("one or more of base/exponent/modulus length exceeded 1024 bytes"),
+    "Point evaluation of": "invalid input length",
+    "Point evaluation commitment": "mismatched versioned hash",
+    "Point evaluation KZG proof": "error verifying kzg proof",
+}
+"""Beginnings of the messages of precompiles, and geth's. Source: geth, `core/vm/contracts.go`."""
 
 ERROR_SELECTOR = bytes.fromhex("08c379a0")
 PANIC_SELECTOR = bytes.fromhex("4e487b71")
@@ -76,7 +96,17 @@ def describe_error(error: VMError, op: int | None) -> str:
     """Return geth's message for a failed call; `op` is the opcode that failed, or None."""
     if isinstance(error, InvalidInstruction) and op is not None:
         return f"invalid opcode: {get_opcode(op).name}"
-    return _ERROR_MESSAGES.get(type(error), PRECOMPILE_FAILED)
+    return _ERROR_MESSAGES.get(type(error)) or _describe_precompile_error(str(error))
+
+
+def _describe_precompile_error(text: str) -> str:
+    known = (message for start, message in PRECOMPILE_ERRORS.items() if text.startswith(start))
+    return next(known, PRECOMPILE_FAILED)
+
+
+def describe_initcode_error(size_bytes: int, limit_bytes: int) -> str:
+    """Return geth's message for a CREATE of initcode above the limit (EIP-3860)."""
+    return f"{OUT_OF_GAS}: max initcode size exceeded: code size {size_bytes} limit {limit_bytes}"
 
 
 def describe_deposit_error(error: VMError) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from pyevm_agents.tracing.call_tracer import CREATIONS, CallTree
 from pyevm_agents.tracing.error_messages import (
     CODE_TOO_LARGE,
+    GAS_OVERFLOW,
     NO_GAS_FOR_CODE,
     OUT_OF_GAS,
+    PRECOMPILE_ERRORS,
     PRECOMPILE_FAILED,
     REVERTED,
 )
@@ -25,11 +27,12 @@ if TYPE_CHECKING:
 _PARITY_ERRORS = {
     NO_GAS_FOR_CODE: "Out of gas",
     OUT_OF_GAS: "Out of gas",
+    GAS_OVERFLOW: "Out of gas",
     CODE_TOO_LARGE: "Out of gas",
     "invalid jump destination": "Bad jump destination",
     REVERTED: "Reverted",
     "return data out of bounds": "Out of bounds",
-    PRECOMPILE_FAILED: "Built-in failed",
+    **dict.fromkeys([PRECOMPILE_FAILED, *PRECOMPILE_ERRORS.values()], "Built-in failed"),
     "stack limit reached": "Out of stack",
     "invalid opcode": "Bad instruction",
     "stack underflow": "Stack underflow",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_OPCODE = re.compile(r"0x[0-9a-fA-F]{1,2}")
 
 
 class TracerOptions:
@@ -50,6 +53,22 @@ class TracerOptions:
                 f"{self._name}: {field} must be a number of at least 0, not {value!r}"
             )
         return value
+
+    def take_opcodes(self, field: str, *, default: frozenset[int]) -> frozenset[int]:
+        """Take a list of opcodes, such as `["0x1", "0x50"]`.
+
+        Raises: ConfigError: not a list of opcodes as hexadecimal quantities.
+        """
+        value = self._fields.pop(field, None)
+        if value is None:
+            return default
+        if isinstance(value, list) and all(
+            isinstance(text, str) and _OPCODE.fullmatch(text) for text in value
+        ):
+            return frozenset(int(text, 16) for text in value)
+        raise ConfigError(
+            f'{self._name}: {field} must be opcodes such as ["0x1", "0x50"], not {value!r}'
+        )
 
     def take_rest(self) -> Mapping[str, object]:
         """Take all remaining fields."""

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing.budget import TraceBudget
 from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
+from pyevm_agents.tracing.erc7562_tracer import (
+    DEFAULT_IGNORED_OPCODES,
+    Erc7562Options,
+    Erc7562Tracer,
+)
 from pyevm_agents.tracing.flat_call_tracer import (
     FlatCallOptions,
     FlatCallTracer,
     TransactionLocation,
 )
 from pyevm_agents.tracing.four_byte_tracer import FourByteTracer
+from pyevm_agents.tracing.keccak_tracer import KeccakTracer
 from pyevm_agents.tracing.mux_tracer import MuxTracer
 from pyevm_agents.tracing.options import TracerOptions
 from pyevm_agents.tracing.prestate_tracer import PrestateOptions, PrestateTracer
@@ -101,6 +107,7 @@ def _create_struct_log_tracer(options: TracerOptions, budget: TraceBudget) -> Tr
         limit=options.take_count("limit"),
     )
     options.take_flag("debug")  # In geth, prints to its console.
+    options.take_flag("stepsTracing")  # ape-foundry's, which anvil ignores.
     options.require_all_taken()
     return StructLogTracer(wanted, budget)
 
@@ -111,7 +118,6 @@ def _create_call_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
         with_log=options.take_flag("withLog"),
         first_log_index=traced.first_log_index,
     )
-    options.require_all_taken()
     return CallTracer(wanted, traced.budget)
 
 
@@ -120,7 +126,6 @@ def _create_flat_call_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
         convert_parity_errors=options.take_flag("convertParityErrors"),
         include_precompiles=options.take_flag("includePrecompiles"),
     )
-    options.require_all_taken()
     return FlatCallTracer(wanted, traced.place, traced.budget)
 
 
@@ -132,27 +137,27 @@ def _create_prestate_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
         storage=not options.take_flag("disableStorage"),
         include_empty=options.take_flag("includeEmpty"),
     )
-    options.require_all_taken()
     return PrestateTracer(wanted)
 
 
-def _create_four_byte_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
-    del traced
-    options.require_all_taken()
-    return FourByteTracer()
-
-
-def _create_noop_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
-    del traced
-    options.require_all_taken()
-    return NoopTracer()
+def _create_erc7562_tracer(options: TracerOptions, traced: _Traced) -> Tracer:
+    options.take_count("stackTopItemsSize")  # In geth, how much of the stack it copies.
+    wanted = Erc7562Options(
+        ignored_opcodes=options.take_opcodes("ignoredOpcodes", default=DEFAULT_IGNORED_OPCODES),
+        with_log=options.take_flag("withLog"),
+        first_log_index=traced.first_log_index,
+    )
+    return Erc7562Tracer(wanted, traced.budget)
 
 
 TRACERS: dict[str, Callable[[TracerOptions, _Traced], Tracer]] = {
     "callTracer": _create_call_tracer,
     "prestateTracer": _create_prestate_tracer,
-    "4byteTracer": _create_four_byte_tracer,
+    "4byteTracer": lambda _options, _traced: FourByteTracer(),
     "flatCallTracer": _create_flat_call_tracer,
-    "noopTracer": _create_noop_tracer,
+    "erc7562Tracer": _create_erc7562_tracer,
+    "keccak256PreimageTracer": lambda _options, traced: KeccakTracer(traced.budget),
+    "noopTracer": lambda _options, _traced: NoopTracer(),
 }
-"""Factories of tracers. A muxTracer combines them, nested muxTracers included."""
+"""Factories of tracers, which ignore unknown options, as in geth. A muxTracer combines them, nested
+muxTracers included."""

@@ -90,7 +90,7 @@ class TouchedStateTracer(NoopTracer):
                 self._add(account)
         created = get_created_account(step, self._state)
         if created is not None:
-            self._add(created)
+            self._add_created(created)
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
         """Drop the touches of a failed opcode, which lacked the gas, and made no call."""
@@ -118,6 +118,9 @@ class TouchedStateTracer(NoopTracer):
         delegate = get_delegate(self._state, address)
         if delegate is not None:
             self._add(delegate)
+
+    def _add_created(self, address: Address) -> None:
+        self._add(address)
 
     def _add(self, address: Address) -> None:
         if address not in self.before:

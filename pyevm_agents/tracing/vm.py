@@ -87,6 +87,7 @@ class _TracedMixin(AgentComputation):
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
     ) -> None:
         self.recorder = self.tape.recorder
+        self.requested_memory_bytes = 0
         super().__init__(state, message, transaction_context)
         if self.recorder is not None and message.code:
             self.code = _TracedCode(message.code, self, self.recorder)
@@ -96,6 +97,10 @@ class _TracedMixin(AgentComputation):
         if self.recorder is None:
             return meter
         return TracedGasMeter(meter.start_gas, meter.refund_strategy)
+
+    def extend_memory(self, start_position: int, size: int) -> None:
+        self.requested_memory_bytes = start_position + size if size else 0
+        super().extend_memory(start_position, size)
 
     def add_log_entry(self, account: Address, topics: tuple[int, ...], data: bytes) -> None:
         super().add_log_entry(account, topics, data)
@@ -119,7 +124,13 @@ class _TracedMixin(AgentComputation):
         if exc_value is None:
             recorder.on_halt(self)
         elif isinstance(self.code, _TracedCode):
-            recorder.on_failure(self, exc_value, self.code.op, self.code.height)
+            recorder.on_failure(
+                self,
+                exc_value,
+                self.code.op,
+                height=self.code.height,
+                memory_bytes=self.requested_memory_bytes,
+            )
         else:
             recorder.on_failure(self, exc_value)
         handled = super().__exit__(exc_type, exc_value, traceback)

@@ -7,8 +7,12 @@ These are the only subclasses of py-evm's VM classes.
 * state.py: a state that notifies a listener of transactions and calls
 * computation.py: a call of the EVM, with the generation and inference of the executor
 * interruption.py: the end of a simulated call by another thread
-* transaction_executor.py: validity, cost and execution of transactions
-* headers.py: blocks and headers; forks.py: parameters of the forks; blobs.py: of their blobs
+* transaction_rules.py: validity of transactions
+* transaction_executor.py: execution and cost of transactions
+* balances.py: transfers beyond the highest balance
+* block_requests.py: requests to the consensus layer, and system contracts that fail
+* headers.py: blocks and headers; header_bounds.py: bounds of their integers
+* forks.py: parameters of the forks; blobs.py: of their blobs
 * fork_block.py: the block of a remote chain that a chain continues
 * configure.py: the VM and chain classes of one chain
 * opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
@@ -19,6 +23,7 @@ These are the only subclasses of py-evm's VM classes.
 Source: docs/architecture.md#fork-is-a-class, #executor-address.
 """
 
+from pyevm_agents.vm.block_requests import BlockRefusal, InvalidBlockError
 from pyevm_agents.vm.computation import (
     AgentComputation,
     CodeTooLargeError,
@@ -30,15 +35,31 @@ from pyevm_agents.vm.configure import (
     build_chain_class,
     build_foreign_chain_class,
     build_vm_class,
+    change_fork,
+    replace_precompiles,
 )
 from pyevm_agents.vm.fork_block import ForkBlock
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
+from pyevm_agents.vm.header_bounds import find_oversized_quantity
 from pyevm_agents.vm.interruption import InterruptedExecutionError, Interruption
 from pyevm_agents.vm.state import ExecutionListener, NestedCallError
-from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
+from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor
+from pyevm_agents.vm.transaction_rules import (
+    BLOB_VERSION,
+    InvalidTransactionError,
+    TransactionRefusal,
+    TransactionTerms,
+    calculate_max_cost_wei,
+    describe_low_nonce,
+    floor_gas,
+    intrinsic_gas,
+    is_impersonated,
+    require_valid,
+)
 from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
 
 __all__ = [
+    "BLOB_VERSION",
     "CANCUN",
     "FORKS",
     "PRAGUE",
@@ -47,19 +68,32 @@ __all__ = [
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "BlockRefusal",
     "CodeTooLargeError",
     "ExecutionListener",
     "Fork",
     "ForkBlock",
     "InterruptedExecutionError",
     "Interruption",
+    "InvalidBlockError",
+    "InvalidTransactionError",
     "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",
+    "TransactionRefusal",
+    "TransactionTerms",
     "WatchedVM",
     "build_chain_class",
     "build_foreign_chain_class",
     "build_vm_class",
+    "calculate_max_cost_wei",
+    "change_fork",
+    "describe_low_nonce",
+    "find_oversized_quantity",
     "floor_gas",
     "hash_prompt",
+    "intrinsic_gas",
+    "is_impersonated",
+    "replace_precompiles",
+    "require_valid",
 ]

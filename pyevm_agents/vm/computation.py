@@ -17,6 +17,7 @@ from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
 from pyevm_agents.vm import bls12_381, bn254, modexp, p256
+from pyevm_agents.vm.balances import fail_call, is_overflowing
 from pyevm_agents.vm.jump_destinations import AgentCode
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.vm.metadata_cache import (
@@ -202,6 +203,8 @@ class AgentComputation(CancunComputation):
         """
         if isinstance(self.state, WatchedState) and self.state.forbids_nested_calls:
             raise NestedCallError
+        if is_overflowing(self.state, child_msg):
+            return fail_call(self.state, child_msg, self.transaction_context)
         is_repeated = self.remembers_reads and is_metadata_read(child_msg, self.precompiles)
         read = get_cached_read(child_msg) if is_repeated else None
         if read is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
@@ -13,11 +13,12 @@ from eth_utils.toolz import merge
 from precompiles.numeric_spec import NUMERIC_MODELS_ADDRESS
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.state import OverlayAccountDB, OverlayCache, StateAccountDB, StateCache
+from pyevm_agents.vm.block_requests import RequestsVM
 from pyevm_agents.vm.forks import PRAGUE
-from pyevm_agents.vm.vm import WatchedVM
+from pyevm_agents.vm.vm import AgentState, WatchedVM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eth.abc import ComputationAPI
     from eth.vm.forks.frontier import FrontierVM
@@ -91,6 +92,8 @@ def build_foreign_chain_class(
 
 
 def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
+    if issubclass(vm_class, RequestsVM):
+        vm_class = vm_class.configure(needs_request_contracts=True)
     if issubclass(vm_class, WatchedVM):
         return vm_class
     return type(
@@ -139,6 +142,60 @@ def build_vm_class(  # noqa: PLR0913 - keyword arguments
     return fork.vm_class.configure(
         __name__="AgentVM", _state_class=state_class, fork_block=fork_block
     )
+
+
+def change_fork(vm_class: type[AgentVM], fork: Fork) -> type[AgentVM]:
+    """Return the VM class of another fork with a chain's own precompiles and database."""
+    own: Any = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
+    plain_state: Any = fork.vm_class.get_state_class()
+    plain: Any = plain_state.computation_class
+    added = {
+        address: precompile
+        for address, precompile in own.computation_class.get_precompiles().items()
+        if address in {EXECUTOR_ADDRESS, NUMERIC_MODELS_ADDRESS}
+    }
+    state_class = plain_state.configure(
+        __name__="AgentState",
+        account_db_class=own.account_db_class,
+        computation_class=plain.configure(
+            __name__="AgentComputation",
+            _precompiles=merge(plain.get_precompiles(), added),
+            code_size_bytes=own.computation_class.code_size_bytes,
+        ),
+        listener=own.listener,
+        fork_block=own.fork_block,
+    )
+    return fork.vm_class.configure(
+        __name__="AgentVM", _state_class=state_class, fork_block=vm_class.fork_block
+    )
+
+
+class _MovedPrecompilesState(AgentState):
+    """A state with moved precompiles. Their addresses in the fork stay warm (EIP-2929)."""
+
+    warm: ClassVar[frozenset[Address]]
+
+    def is_address_warm(self, address: Address) -> bool:
+        return self._account_db.is_address_warm(address) or address in self.warm
+
+
+def replace_precompiles(
+    vm_class: type[AgentVM], precompiles: Mapping[Address, Callable[[ComputationAPI], Any]]
+) -> type[AgentVM]:
+    """Return a VM class with other precompiles, for calls that override accounts."""
+    plain_state: Any = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
+    plain: Any = plain_state.computation_class
+    state_class = type(
+        "MovedPrecompilesState",
+        (_MovedPrecompilesState, plain_state),
+        {
+            "computation_class": plain.configure(
+                __name__=plain.__name__, _precompiles=dict(precompiles), remembers_reads=False
+            ),
+            "warm": frozenset(plain.get_precompiles()),
+        },
+    )
+    return vm_class.configure(__name__=vm_class.__name__, _state_class=state_class)
 
 
 def _build_account_db_class(

@@ -15,15 +15,16 @@ from pyevm_agents.vm.blobs import (
     PRAGUE_BLOBS,
     BlobSchedule,
 )
-from pyevm_agents.vm.transaction_executor import (
-    MAX_TRANSACTION_BLOBS,
-    MAX_TRANSACTION_GAS,
-    floor_gas,
+from pyevm_agents.vm.transaction_rules import (
+    CANCUN_RULES,
+    OSAKA_RULES,
+    PRAGUE_RULES,
+    TransactionRules,
 )
 from pyevm_agents.vm.vm import AgentVM, Bpo1AgentVM, Bpo2AgentVM, OsakaAgentVM, PragueAgentVM
 
 if TYPE_CHECKING:
-    from eth.abc import BlockHeaderAPI, TransactionFieldsAPI
+    from eth.abc import BlockHeaderAPI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +33,10 @@ class Fork:
 
     name: str
     vm_class: type[AgentVM]
-    last_type: int
-    """The highest transaction type."""
+    rules: TransactionRules
+    """The limits of a transaction."""
 
     blobs: BlobSchedule
-    max_transaction_blobs: int
-    """Upper bound of a transaction's blobs."""
-
-    max_transaction_gas: int | None = None
-    """Upper bound of a transaction's gas limit (EIP-7825); None for the block's."""
-
-    has_floor: bool
-    """Whether calldata has a floor price (EIP-7623)."""
-
     system_contracts: tuple[tuple[str, bytes], ...]
     """Names (EIP-7910) and addresses of the system contracts."""
 
@@ -59,29 +51,21 @@ class Fork:
 
     def cap_gas(self, gas: int) -> int:
         """Return a gas limit, or the most that a transaction of the fork may have."""
-        return gas if self.max_transaction_gas is None else min(gas, self.max_transaction_gas)
-
-    def floor_gas(self, transaction: TransactionFieldsAPI) -> int:
-        """Return the floor price of a transaction's calldata, in gas; 0 before EIP-7623."""
-        return floor_gas(transaction) if self.has_floor else 0
+        return gas if self.rules.max_gas is None else min(gas, self.rules.max_gas)
 
 
 CANCUN = Fork(
     name="cancun",
     vm_class=AgentVM,
-    last_type=3,
+    rules=CANCUN_RULES,
     blobs=CANCUN_BLOBS,
-    max_transaction_blobs=CANCUN_BLOBS.maximum,
-    has_floor=False,
     system_contracts=(("BEACON_ROOTS_ADDRESS", cancun.BEACON_ROOTS_ADDRESS),),
 )
 PRAGUE = Fork(
     name="prague",
     vm_class=PragueAgentVM,
-    last_type=4,
+    rules=PRAGUE_RULES,
     blobs=PRAGUE_BLOBS,
-    max_transaction_blobs=PRAGUE_BLOBS.maximum,
-    has_floor=True,
     system_contracts=(
         *CANCUN.system_contracts,
         ("CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS", prague.CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS),
@@ -94,8 +78,7 @@ OSAKA = replace(
     PRAGUE,
     name="osaka",
     vm_class=OsakaAgentVM,
-    max_transaction_blobs=MAX_TRANSACTION_BLOBS,
-    max_transaction_gas=MAX_TRANSACTION_GAS,
+    rules=OSAKA_RULES,
 )
 BPO1 = replace(OSAKA, name="bpo1", vm_class=Bpo1AgentVM, blobs=BPO1_BLOBS)
 BPO2 = replace(OSAKA, name="bpo2", vm_class=Bpo2AgentVM, blobs=BPO2_BLOBS)

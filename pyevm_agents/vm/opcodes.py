@@ -1,17 +1,22 @@
 """The forks' opcodes. GAS and SSTORE, which depend on the remaining gas, record their use.
 
-Gas estimation needs the records. Behaviour and cost of the opcodes are py-evm's.
+Gas estimation needs the records. Behaviour and cost of the opcodes are py-evm's; only SELFDESTRUCT
+fails where the heir's balance would overflow, as a call does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from eth._utils.address import force_bytes_to_address
 from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.opcode import as_opcode
-from eth.vm.opcode_values import GAS, SSTORE
+from eth.vm.opcode_values import GAS, SELFDESTRUCT, SSTORE
+from eth.vm.stack import to_bytes
 
+from pyevm_agents.vm.balances import require_room
 from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
 
 if TYPE_CHECKING:
@@ -54,6 +59,20 @@ def _wrap_opcode(opcode: Any, note: Callable[[Any], None]) -> OpcodeAPI:  # noqa
     return as_opcode(observe_and_run, opcode.mnemonic, opcode.gas_cost)
 
 
+def _guard_selfdestruct(opcode: Any) -> OpcodeAPI:  # noqa: ANN401 - see `_wrap_opcode`
+    """Return SELFDESTRUCT, which fails where the heir's balance would overflow."""
+
+    @wraps(opcode)
+    def selfdestruct(computation: Any) -> None:  # noqa: ANN401 - py-evm's abstract type lacks the stack
+        items = computation._stack.values  # noqa: SLF001 - py-evm has no accessor
+        if items:
+            heir = force_bytes_to_address(to_bytes(items[-1]))
+            require_room(computation.state, computation.msg.storage_address, heir)
+        opcode(computation=computation)
+
+    return cast("OpcodeAPI", selfdestruct)
+
+
 def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
     computation.executed_gas_opcode = True
 
@@ -63,8 +82,14 @@ def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
     computation.least_gas_at_store = left if least is None else min(least, left)
 
 
-CANCUN_OPCODES = observe_gas(add_fast_opcodes(CancunComputation.opcodes))
-PRAGUE_OPCODES = observe_gas(add_fast_opcodes(PragueComputation.opcodes))
+def _extend(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
+    """Return a fork's opcodes in their fast and observing forms."""
+    extended = observe_gas(add_fast_opcodes(opcodes))
+    return extended | {SELFDESTRUCT: _guard_selfdestruct(extended[SELFDESTRUCT])}
+
+
+CANCUN_OPCODES = _extend(CancunComputation.opcodes)
+PRAGUE_OPCODES = _extend(PragueComputation.opcodes)
 
 
 def _count_leading_zeros(computation: Any) -> None:  # noqa: ANN401 - py-evm's abstract type lacks the stack

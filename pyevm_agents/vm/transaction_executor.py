@@ -1,61 +1,80 @@
-"""Execution of transactions: validity, intrinsic and floor gas, the message, refunds.
+"""Execution of transactions: the message, the call, fees and refunds.
 
 py-evm's builder of the message also formats a log line with the whole code and a hash of the data,
 a sixth of a plain call's time, so the message is built here.
+
+An error of py-evm in an execution is a fault of the host, and never taken for an invalid
+transaction: `transaction_rules` alone refuse one, before anything was executed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from eth._utils.address import generate_contract_address
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.vm.forks.cancun.constants import BLOB_TX_TYPE
 from eth.vm.forks.cancun.state import CancunTransactionExecutor
 from eth.vm.forks.prague.state import PragueTransactionExecutor
-from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth.vm.message import Message
+from eth.vm.spoof import SpoofTransaction
 from eth_utils import ValidationError
 
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.vm.balances import credit, fail_call, is_overflowing
 from pyevm_agents.vm.stack_depth import collect_touched_accounts
 from pyevm_agents.vm.state import WatchedState
+from pyevm_agents.vm.transaction_rules import (
+    CANCUN_RULES,
+    OSAKA_RULES,
+    PRAGUE_RULES,
+    InvalidTransactionError,
+    TransactionRules,
+    TransactionTerms,
+    require_valid,
+)
 
 if TYPE_CHECKING:
-    from eth.abc import ComputationAPI, MessageAPI, SignedTransactionAPI, TransactionFieldsAPI
+    from eth.abc import ComputationAPI, MessageAPI, SignedTransactionAPI
     from eth.vm.forks.cancun.transactions import BlobTransaction
     from eth_typing import Address
 
 
-MAX_TRANSACTION_GAS = 1 << 24
-"""Upper bound of a transaction's gas limit from Osaka on. Source: EIP-7825."""
-
-MAX_TRANSACTION_BLOBS = 6
-"""Upper bound of a transaction's blobs from Osaka on. Source: EIP-7594."""
-
-
-def floor_gas(transaction: TransactionFieldsAPI) -> int:
-    """Return the floor price of a transaction's calldata, in gas (EIP-7623)."""
-    return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
-
-
 class AgentTransactionExecutor(CancunTransactionExecutor):
-    """The transaction rules of Cancun. Base of the later forks.
+    """The transaction rules of Cancun. Base of the later forks."""
 
-    Initcode above the limit makes a transaction invalid (EIP-3860), where py-evm runs out of gas.
-    """
+    rules: ClassVar[TransactionRules] = CANCUN_RULES
+
+    def __call__(self, transaction: SignedTransactionAPI) -> ComputationAPI:
+        """Execute a transaction.
+
+        Raises: InvalidTransactionError: nothing was executed. EngineFault: py-evm could not finish
+                the execution.
+        """
+        try:
+            return super().__call__(transaction)
+        except InvalidTransactionError:
+            raise
+        except ValidationError as error:
+            raise EngineFault(f"the execution failed inside py-evm: {error}") from error
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
-        """Reject an invalid transaction.
+        """Refuse an invalid transaction.
 
-        Raises: ValidationError: with the reason.
+        Raises: InvalidTransactionError: with the reason.
         """
-        super().validate_transaction(transaction)
-        computation_class: Any = self.vm_state.computation_class
-        limit = 2 * computation_class.code_size_bytes
-        if not transaction.to and len(transaction.data) > limit:
-            raise ValidationError(
-                f"max initcode size exceeded: code size {len(transaction.data)}, limit {limit}"
-            )
+        state = self.vm_state
+        computation_class: Any = state.computation_class
+        is_blob = transaction.type_id == BLOB_TX_TYPE
+        terms = TransactionTerms(
+            rules=self.rules,
+            chain_id=None,  # The VM's: a call has none.
+            initcode_bytes=2 * computation_class.code_size_bytes,
+            base_fee_wei=int(state.execution_context.base_fee_per_gas or 0),
+            blob_base_fee_wei=int(state.blob_base_fee) if is_blob else 0,
+            is_call=isinstance(transaction, SpoofTransaction),
+        )
+        require_valid(transaction, state, terms)
 
     def finalize_computation(
         self, transaction: SignedTransactionAPI, computation: ComputationAPI
@@ -64,13 +83,26 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         state = self.vm_state
         if isinstance(state, WatchedState):
             state.shown_gas_price_wei = None  # Nothing was paid, so nothing is refunded.
-        # Skips the base class whose EIP-161 cleanup recurses.
-        settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
-        computation = settle(transaction, computation)
+        self._settle(transaction, computation)
+        for account in computation.get_accounts_for_deletion():
+            state.delete_account(account)
         for account in sorted(collect_touched_accounts(computation)):
             if state.account_exists(account) and state.account_is_empty(account):
                 state.delete_account(account)
         return computation
+
+    def _settle(self, transaction: SignedTransactionAPI, computation: ComputationAPI) -> None:
+        """Refund the gas that is left, and pay the tip to the coinbase, which is touched."""
+        state, left = self.vm_state, computation.get_gas_remaining()
+        used = transaction.gas - left
+        refund = self.calculate_gas_refund(computation, used)
+        floor = self.calc_data_floor_gas(transaction, used, refund)
+        computation.data_floor_gas = floor
+        back, paid = left + refund - floor, used - refund + floor
+        price_wei = state.get_transaction_context(transaction).gas_price
+        if back * price_wei:
+            credit(state, computation.msg.sender, back * price_wei)
+        credit(state, state.coinbase, paid * state.get_tip(transaction))
 
     def build_computation(
         self, message: MessageAPI, transaction: SignedTransactionAPI
@@ -78,11 +110,17 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         """Execute a transaction's message, and notify the listener."""
         listener = self.vm_state.listener if isinstance(self.vm_state, WatchedState) else None
         if listener is None:
-            return super().build_computation(message, transaction)
+            return self._apply(message, transaction)
         listener.on_transaction_start(transaction)
-        computation = super().build_computation(message, transaction)
+        computation = self._apply(message, transaction)
         listener.on_transaction_end(computation)
         return computation
+
+    def _apply(self, message: MessageAPI, transaction: SignedTransactionAPI) -> ComputationAPI:
+        state = self.vm_state
+        if is_overflowing(state, message):
+            return fail_call(state, message, state.get_transaction_context(transaction))
+        return super().build_computation(message, transaction)
 
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
         """Charge a transaction's fees, increment the sender's nonce; return the message."""
@@ -90,25 +128,13 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
 
 
 class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransactionExecutor):
-    """The transaction rules of Prague, with two that py-evm lacks.
+    """The transaction rules of Prague, with one that py-evm lacks.
 
     An account that delegates to a precompile runs no code (EIP-7702); py-evm follows that in calls,
-    but a transaction would run the code that genesis puts at 0x19. A gas limit below the calldata
-    floor makes a transaction invalid (EIP-7623).
+    but a transaction would run the code that genesis puts at 0x19.
     """
 
-    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
-        """Reject an invalid transaction.
-
-        Raises: ValidationError: with the reason.
-        """
-        super().validate_transaction(transaction)
-        least = floor_gas(transaction)
-        if transaction.gas < least:
-            raise ValidationError(
-                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
-                f"minimum needed {least}"
-            )
+    rules = PRAGUE_RULES
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code that a transaction to `code_address` runs, and the delegate, if any."""
@@ -119,33 +145,15 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
 
 
 class OsakaAgentTransactionExecutor(PragueAgentTransactionExecutor):
-    """The transaction rules of Osaka: at most six blobs (EIP-7594).
+    """The transaction rules of Osaka: at most six blobs (EIP-7594), and 2^24 gas (EIP-7825)."""
 
-    The limit of a transaction's gas (EIP-7825) is the VM's: calls, which are not in blocks, may
-    have more.
-    """
-
-    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
-        """Reject an invalid transaction.
-
-        Raises: ValidationError: with the reason.
-        """
-        super().validate_transaction(transaction)
-        if transaction.type_id == BLOB_TX_TYPE:
-            blobs = len(cast("BlobTransaction", transaction).blob_versioned_hashes)
-            if blobs > MAX_TRANSACTION_BLOBS:
-                raise ValidationError(
-                    f"transaction with {blobs} blobs: must be at most {MAX_TRANSACTION_BLOBS}"
-                )
+    rules = OSAKA_RULES
 
 
 def build_message(
     executor: CancunTransactionExecutor, transaction: SignedTransactionAPI
 ) -> MessageAPI:
-    """Charge a transaction's fees, increment the sender's nonce; return the message.
-
-    Raises: ValidationError: the sender can't pay.
-    """
+    """Charge a valid transaction's fees, increment the sender's nonce; return the message."""
     state, sender = executor.vm_state, transaction.sender
     fee_wei = transaction.gas * state.get_gas_price(transaction)
     if transaction.type_id == BLOB_TX_TYPE:

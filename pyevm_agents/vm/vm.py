@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import rlp
 from eth._utils.db import get_block_header_by_hash
@@ -25,10 +25,12 @@ from eth.vm.forks.prague.constants import (
     HISTORY_STORAGE_CONTRACT_CODE,
 )
 from eth.vm.forks.prague.state import PragueState
+from eth_typing import Address
 from eth_utils import ValidationError
 
 from pyevm_agents.state import StateAccountDB, compute_list_root
-from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, PRAGUE_BLOBS
+from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, CANCUN_BLOBS, PRAGUE_BLOBS
+from pyevm_agents.vm.block_requests import RequestsVM
 from pyevm_agents.vm.computation import (
     AgentComputation,
     OsakaAgentComputation,
@@ -46,10 +48,14 @@ from pyevm_agents.vm.headers import (
 )
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
-    MAX_TRANSACTION_GAS,
     AgentTransactionExecutor,
     OsakaAgentTransactionExecutor,
     PragueAgentTransactionExecutor,
+)
+from pyevm_agents.vm.transaction_rules import (
+    InvalidTransactionError,
+    TransactionRefusal,
+    require_chain_id,
 )
 
 if TYPE_CHECKING:
@@ -63,11 +69,13 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         WithdrawalAPI,
     )
-    from eth_typing import Address, Hash32
+    from eth_typing import Hash32
 
+    from pyevm_agents.vm.blobs import BlobSchedule
     from pyevm_agents.vm.fork_block import ForkBlock
 
     OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
+    OnRefusal = Callable[[SignedTransactionAPI, InvalidTransactionError], None]
 
 
 MAX_BLOCK_BYTES = 8 * 2**20
@@ -160,6 +168,9 @@ class Bpo2AgentState(OsakaAgentState):
 class WatchedVM(FrontierVM):
     """Extensions of py-evm's VM for every fork of a `Chain`."""
 
+    on_start: Callable[[SignedTransactionAPI], None] | None = None
+    """Called before each transaction."""
+
     on_transaction: OnTransaction | None = None
     """Called after each transaction, as py-evm's block import returns no computations."""
 
@@ -193,18 +204,26 @@ class WatchedVM(FrontierVM):
         if not self.is_own_block:
             super().validate_block(block)
 
+    on_refusal: OnRefusal | None = None
+    """Called with each transaction that an own block leaves out because it is invalid, with its
+    sender's later ones, as those that do not fit. None: such a transaction refuses the block."""
+
     def apply_transaction(
         self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction and call `on_transaction`.
 
-        Raises: ValidationError: invalid, also if signed for another chain (EIP-155, EIP-2930),
-                which py-evm does not check.
+        Raises: InvalidTransactionError: nothing was executed; also if signed for another chain
+                (EIP-155, EIP-2930), which py-evm does not check, or beyond the block's gas limit.
         """
-        if transaction.chain_id not in {None, self.chain_context.chain_id}:
-            raise ValidationError(
-                f"transaction signed for chain {transaction.chain_id}: must be this chain, "
-                f"{self.chain_context.chain_id}"
+        if self.on_start is not None:
+            self.on_start(transaction)
+        require_chain_id(transaction, self.chain_context.chain_id)
+        left = header.gas_limit - header.gas_used
+        if transaction.gas > left:
+            raise InvalidTransactionError(
+                TransactionRefusal.GAS_ALLOWANCE_EXCEEDED,
+                f"gas limit reached: the transaction's is {transaction.gas}, the block has {left}",
             )
         receipt, computation = super().apply_transaction(header, transaction)
         if self.on_transaction is not None:
@@ -222,9 +241,21 @@ class AgentVM(WatchedVM, CancunVM):
     block_class = CancunBlock
     _state_class = AgentState
     create_header_from_parent = staticmethod(build_cancun_header)
+    blobs: ClassVar[BlobSchedule] = CANCUN_BLOBS
 
     fork_block: ForkBlock | None = None
     """The block of a remote chain that the chain continues, if any."""
+
+    _included: list[SignedTransactionAPI]
+    """The transactions of an own block, without those that were left out."""
+
+    @classmethod
+    def create_genesis_header(cls, *, gas_used: int = 0, **fields: Any) -> BlockHeaderAPI:  # noqa: ANN401 - py-evm's
+        """Return the header of genesis.
+
+        Input: the stated gas, which py-evm does not take; the other fields.
+        """
+        return super().create_genesis_header(**fields).copy(gas_used=gas_used)
 
     @classmethod
     def complete_header(cls, header: BlockHeaderAPI) -> BlockHeaderAPI:
@@ -250,6 +281,61 @@ class AgentVM(WatchedVM, CancunVM):
         assert isinstance(state, AgentState)  # noqa: S101 - the only one an AgentVM has
         state.begin_block(block.header)
 
+    @classmethod
+    def has_room(cls, header: BlockHeaderAPI, transaction: SignedTransactionAPI) -> bool:
+        """Whether a block has room for one more transaction.
+
+        Its gas limit counts; of those before it, the gas that they used. Source: go-ethereum,
+        miner/worker.go.
+
+        Input: the header with the gas and the blob gas used so far; the transaction.
+        """
+        blob_gas = header.blob_gas_used + get_total_blob_gas(transaction)
+        return bool(
+            transaction.gas <= header.gas_limit - header.gas_used
+            and blob_gas <= cls.blobs.maximum * GAS_PER_BLOB
+        )
+
+    def add_to_header(
+        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI, receipt: ReceiptAPI
+    ) -> BlockHeaderAPI:
+        """Return a header that counts one more transaction's gas, blob gas and logs."""
+        return self.increment_blob_gas_used(
+            self.add_receipt_to_header(header, receipt), transaction
+        )
+
+    def apply_all_transactions(
+        self, transactions: Sequence[SignedTransactionAPI], base_header: BlockHeaderAPI
+    ) -> tuple[BlockHeaderAPI, tuple[ReceiptAPI, ...], tuple[ComputationAPI, ...]]:
+        """Execute a block's transactions; with `on_refusal`, those that are valid and have room.
+
+        Raises: InvalidTransactionError: of any, or with `on_refusal` if no valid one is left.
+        """
+        if self.on_refusal is None:
+            return super().apply_all_transactions(transactions, base_header)
+        header, left_out = base_header, set[Address]()
+        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
+        refused: InvalidTransactionError | None = None
+        self._included = []
+        for transaction in transactions:
+            sender = transaction.sender
+            if sender in left_out or not self.has_room(header, transaction):
+                left_out.add(sender)
+                continue
+            try:
+                receipt, computation = self.apply_transaction(header, transaction)
+            except InvalidTransactionError as error:
+                self.on_refusal(transaction, error)
+                left_out.add(sender)
+                refused = error
+                continue
+            header = self.add_to_header(header, transaction, receipt)
+            done.append((receipt, computation))
+            self._included.append(transaction)
+        if refused is not None and not done:
+            raise refused
+        return header, tuple(one for one, _ in done), tuple(one for _, one in done)
+
     def set_block_transactions_and_withdrawals(
         self,
         base_block: BlockAPI,
@@ -259,6 +345,8 @@ class AgentVM(WatchedVM, CancunVM):
         withdrawals: Sequence[WithdrawalAPI] = (),
     ) -> BlockAPI:
         """Return a block with transactions and receipts; requests are read from the receipts."""
+        if self.on_refusal is not None:
+            transactions = self._included
         if withdrawals:
             return super().set_block_transactions_and_withdrawals(
                 base_block, new_header, transactions, receipts, withdrawals
@@ -275,12 +363,13 @@ class AgentVM(WatchedVM, CancunVM):
         return block
 
 
-class PragueAgentVM(AgentVM, PragueVM):
+class PragueAgentVM(AgentVM, RequestsVM, PragueVM):
     """The VM of Prague, configurable with an executor."""
 
     block_class = PragueBlock
     _state_class = PragueAgentState
     create_header_from_parent = staticmethod(build_prague_header)
+    blobs = PRAGUE_BLOBS
 
 
 class OsakaAgentVM(PragueAgentVM):
@@ -290,26 +379,9 @@ class OsakaAgentVM(PragueAgentVM):
     """
 
     fork = "osaka"
-    max_transaction_gas: ClassVar[int | None] = MAX_TRANSACTION_GAS
-    """Upper bound of a transaction's gas limit; None for simulated blocks."""
-
     _state_class = OsakaAgentState
     blobs = PRAGUE_BLOBS
     create_header_from_parent = staticmethod(partial(build_osaka_header, PRAGUE_BLOBS))
-
-    def apply_transaction(
-        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
-    ) -> tuple[ReceiptAPI, ComputationAPI]:
-        """Execute a transaction and call `on_transaction`.
-
-        Raises: ValidationError: invalid; also if the gas limit exceeds 2^24 (EIP-7825).
-        """
-        most = self.max_transaction_gas
-        if most is not None and transaction.gas > most:
-            raise ValidationError(
-                f"transaction gas limit {transaction.gas}: must be at most {most}"
-            )
-        return super().apply_transaction(header, transaction)
 
     def validate_block(self, block: BlockAPI) -> None:
         """Validate an imported block.

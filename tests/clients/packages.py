@@ -1,12 +1,14 @@
-"""The clients' npm packages: installed once, outside of the tree, without install scripts."""
+"""The clients' packages of npm and PyPI: installed once, outside of the tree."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ INSTALLED = Path.home() / ".cache" / "pyevm-agents-clients"
 """Not pytest's folder: installing takes up to a minute, and the next session finds it there."""
 
 INSTALL_SECONDS = 300
+UV = Path(__file__).parents[2] / "scripts" / "uv"
+# Install scripts do not run.
 # Not `npm ci`: it refuses a lock file without packages for other platforms that the registry lacks.
 NPM = ("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
@@ -55,6 +59,49 @@ def _install(tool: str, source: Path, folder: Path) -> None:
         pytest.skip(f"npm did not install {tool} within {INSTALL_SECONDS} s")
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def python_with(tool: str, source: Path) -> Path:
+    """Return a Python in an environment of its own with a tool's pinned packages.
+
+    What such a tool requires need not agree with this package. Skip the test where uv can't install
+    it.
+
+    Input:
+        source: the folder of its `requirements.txt`.
+    """
+    pins = source / "requirements.txt"
+    digest = hashlib.sha256(pins.read_bytes() + sys.version.encode()).hexdigest()[:16]
+    folder = INSTALLED / f"{tool}-{digest}"
+    # An environment can't be moved: a file tells that it is complete.
+    complete = folder / "complete"
+    INSTALLED.mkdir(parents=True, exist_ok=True)
+    with (INSTALLED / f"{tool}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.is_file():
+            _run_uv(tool, "venv", "--clear", "--python", sys.executable, str(folder))
+            _run_uv(tool, "pip", "install", "--python", str(folder), "--requirements", str(pins))
+            complete.touch()
+    return folder / "bin" / "python"
+
+
+def _run_uv(tool: str, *arguments: str) -> None:
+    # A cache of its own: asking the registry anew makes entries of the user's stale, among them
+    # the compiled engine.
+    environment = {**os.environ, "UV_CACHE_DIR": str(INSTALLED / "uv")}
+    try:
+        ended = subprocess.run(
+            (UV, "--no-config", "--quiet", *arguments),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=INSTALL_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"uv did not install {tool} within {INSTALL_SECONDS} s")
+    if ended.returncode:
+        pytest.skip(f"uv can't install {tool} here: {ended.stderr.strip()[-300:]}")
 
 
 def node_program() -> str:

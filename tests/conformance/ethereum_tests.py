@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import rlp
 from eth.exceptions import OutOfGas
@@ -22,11 +22,17 @@ from precompiles.executor import Executor
 from pyevm_agents.chain import BlockSettings, Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError
-from pyevm_agents.vm import build_vm_class
+from pyevm_agents.vm import (
+    BlockRefusal,
+    InvalidBlockError,
+    InvalidTransactionError,
+    TransactionRefusal,
+    build_vm_class,
+)
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from eth.vm.forks.frontier import FrontierVM
@@ -56,6 +62,10 @@ BYTES = {
 
 INVALID = (OutOfGas, ValidationError, rlp.exceptions.RLPException)
 """What py-evm raises of a block that is invalid: OutOfGas where initcode is too long."""
+
+
+Reason: TypeAlias = "TransactionRefusal | BlockRefusal | str"
+"""Why a block was refused: the class of the reason, or the message where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +108,35 @@ def begun(case: Case, vm_class: type[FrontierVM]) -> Chain:
     )
 
 
-def imported(case: Case, vm_class: type[FrontierVM]) -> tuple[str, list[str | None]]:
+def imported(case: Case, vm_class: type[FrontierVM]) -> tuple[str, list[Reason | None]]:
     """Import a case's blocks; return the hash of the last one, and why others were refused."""
     chain = begun(case, vm_class)
-    refusals: list[str | None] = []
+    refusals: list[Reason | None] = []
     for block in case.form["blocks"]:
         try:
             chain.import_block(bytes.fromhex(block["rlp"][2:]))
             refusals.append(None)
+        except (InvalidTransactionError, InvalidBlockError) as error:
+            refusals.append(error.refusal)
         except (BlockError, *INVALID) as error:
             refusals.append(f"{type(error).__name__}: {error}")
     return "0x" + chain.head.hash.hex(), refusals
+
+
+def wanted_reasons(block: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return the names of the reasons for which a block must be refused; None for a valid one.
+
+    The suite writes `TransactionException.NAME`, and alternatives with a bar between them.
+    """
+    told = block.get("expectException")
+    return None if told is None else frozenset(it.split(".")[-1] for it in told.split("|"))
+
+
+def is_refused_rightly(refusal: Reason | None, wanted: frozenset[str] | None) -> bool:
+    """Whether a block was refused for the suite's reason, or rightly not."""
+    if wanted is None or refusal is None:
+        return wanted is None and refusal is None
+    return not isinstance(refusal, str) and refusal.name in wanted
 
 
 def mined(case: Case, vm_class: type[CancunVM]) -> list[Any]:

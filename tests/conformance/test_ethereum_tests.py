@@ -14,7 +14,9 @@ from tests.conformance.ethereum_tests import (
     cases,
     files,
     imported,
+    is_refused_rightly,
     mined,
+    wanted_reasons,
 )
 from tests.conformance.suites import suite
 
@@ -64,13 +66,16 @@ def test_the_suite_is_whole() -> None:
 def test_blocks_are_those_of_the_suite(file: Path) -> None:
     for case in cases(file):
         last, refusals = imported(case, agents_vm(CANCUN))
-        wanted = ["expectException" in block for block in case.form["blocks"]]
         assert last == case.form["lastblockhash"], (case.name, refusals)
-        assert [refusal is not None for refusal in refusals] == wanted, (case.name, refusals)
+        for refusal, block in zip(refusals, case.form["blocks"], strict=True):
+            wanted = wanted_reasons(block)
+            assert is_refused_rightly(refusal, wanted), (case.name, refusal, wanted)
 
 
 @pytest.mark.parametrize("file", EACH)
 def test_the_agents_fork_does_with_its_transactions_what_py_evms_prague_does(file: Path) -> None:
     for case in cases(file):
+        if any(wanted_reasons(block) for block in case.form["blocks"]):
+            continue  # py-evm makes some of the blocks that are refused above.
         ours, theirs = mined(case, agents_vm(PRAGUE)), mined(case, PragueVM)
         assert (ours == theirs) == (file.stem not in STORAGE_COLLISIONS), case.name

@@ -102,11 +102,11 @@ def test_a_wallet_undoes_what_it_did_before_a_doubt(
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        (faults.reverts("not today"), r"reason=Error\('not today'\)"),
-        (faults.reverts(), "reason=no reason given"),
+        (faults.reverts("not today"), r'Error\("not today"\)'),
+        (faults.reverts(), r"0x\)$"),
         (
             faults.reverts(error="NotOwner(address)", arguments=[ATTACKER]),
-            rf"reason=NotOwner\(caller={ATTACKER}\)",
+            rf"NotOwner\({ATTACKER}\)",
         ),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_tool_that_reverts_undoes_the_run(
 ) -> None:
     agent_chain.model.script(use("CounterTool", amount=1), use("CounterTool", amount=2))
     faults.tool(agent_chain, counter, fault, after=1)
-    with pytest.raises(ContractCustomError, match=rf"ToolCallFailed\(tool=.*, {told}"):
+    with pytest.raises(ContractCustomError, match=rf"ToolCallFailed\(0x.*, {told}"):
         agent_chain.ask(clerk, "Add one, then two")
     assert counter.functions.number().call() == 0
 
@@ -148,10 +148,10 @@ def test_a_tool_that_runs_out_of_gas_takes_nearly_all_of_it(
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", r"MalformedToolResult\(tool=.*, size=0\)"),
-        (b"\xff" * 100, r"MalformedToolResult\(tool=.*, size=100\)"),
+        (b"", r"MalformedToolResult\(0x.*, 0\)"),
+        (b"\xff" * 100, r"MalformedToolResult\(0x.*, 100\)"),
         # A mebibyte of zeros reads as run 0 with an empty string.
-        (bytes(MEBIBYTE), r"AsynchronousToolUnsupported\(tool=.*, runId=0\)"),
+        (bytes(MEBIBYTE), r"AsynchronousToolUnsupported\(0x.*, 0\)"),
     ],
     ids=["nothing", "garbage", "mebibyte"],
 )
@@ -172,8 +172,8 @@ def test_a_tool_that_returns_garbage_undoes_the_run(
     ("characters", "told"),
     [
         (8_000, None),
-        (50_000, r"ContextTooLong\(promptTokens=12\d\d\d, outputTokens=512, contextTokens=8192"),
-        (70_000, r"CalldataTooLarge\(size=\d+, limit=65536\)"),
+        (50_000, r"ContextTooLong\(12\d\d\d, 512, 8192"),
+        (70_000, r"CalldataTooLarge\(\d+, 65536\)"),
         (MEBIBYTE, "OutOfGas"),
     ],
 )
@@ -307,7 +307,7 @@ def test_a_model_that_thinks_for_ever_is_cut_off_and_paid(
     agent_chain: AgentChain, model: ModelStub, clerk: Contract
 ) -> None:
     model.script(faults.thinks_forever())
-    with pytest.raises(ContractCustomError, match=r"OutputTooLong\(limit=512\)"):
+    with pytest.raises(ContractCustomError, match=r"OutputTooLong\(512\)"):
         agent_chain.ask(clerk, "Add one")
     paid = agent_chain.ask(clerk, "Add one", gas=BLOCK_GAS)
     assert paid["status"] == 0
@@ -322,7 +322,7 @@ def test_a_model_that_never_answers_reaches_the_iteration_limit(
     agent_chain: AgentChain, model: ModelStub, clerk: Contract, counter: Contract
 ) -> None:
     model.script(faults.never_answers(use("CounterTool", amount=1)))
-    with pytest.raises(ContractCustomError, match=r"NoFinalAnswer\(maxIterations=3\)"):
+    with pytest.raises(ContractCustomError, match=r"NoFinalAnswer\(3\)"):
         agent_chain.ask(clerk, "Add one")
     assert counter.functions.number().call() == 0
 

@@ -198,7 +198,9 @@ def _plain_node() -> _Asked:
     accounts |= {
         at: GenesisAccount(code=code, balance_wei=1_000, nonce=1) for at, code in CODES.items()
     }
-    node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: START_SECONDS, keys=keys)
+    chain = Chain(ChainConfig(), accounts=accounts)
+    start = chain.head.timestamp
+    node = Node(chain, now=lambda: START_SECONDS, keys=keys, since_seconds=start)
     return _Asked(node, build_node_service(node, send_seconds=240))
 
 
@@ -639,7 +641,8 @@ def _agent_node(
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     chain = Chain(ChainConfig(models=(profile,)), {profile.name: model}, accounts=accounts)
     wallet = WalletDemo(chain)
-    node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
+    start = chain.head.timestamp
+    node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]), since_seconds=start)
     return _Asked(node, build_node_service(node, send_seconds=240)), wallet
 
 

@@ -94,6 +94,43 @@ def test_a_revert_says_why_and_strikes_what_it_undid(
         assert set(struck) == {"line-through"}
 
 
+def test_a_revert_without_a_reason_is_told_in_a_sentence(browser: Browser, node: PageNode) -> None:
+    silent = node.mined(node.call("0x5f5ffd"))
+    starved = node.mined(node.instruct("Deposit 10 USDC", gas=hex(600_000)))
+    with browser.page(f"{node.url}/#/tx/{silent}") as page:
+        page.wait("reverted", ".title .status")
+        verdict = page.text(".verdict")
+        assert verdict == "Reverted: nothing was done. The contract gave no reason."
+        page.goto(f"{node.url}/#/tx/{starved}")
+        page.wait("because a call of the executor", ".verdict")
+        assert "no reason given" not in page.text(".verdict").partition("gas: it had")[0]
+
+
+def test_blocks_without_transactions_are_left_out_if_asked(
+    browser: Browser, node: PageNode, runs: Mapping[str, str]
+) -> None:
+    newest = int(node.ask("eth_getTransactionByHash", runs["transfer"])["blockNumber"], 16)
+    node.ask("anvil_mine", hex(1_200))
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait("Only blocks with transactions", ".filter")
+        page.click(".filter input")
+        page.wait("Search blocks before", ".blocks button")
+        page.wait_for("() => !document.querySelector('.blocks tr[data-index]')")
+        page.click(".blocks .quiet")
+        page.wait(f"{newest:,}", ".blocks td")
+        counts = page.texts(".blocks .count")
+        assert counts
+        assert "0" not in counts
+        added = node.mined(node.transfer())
+        page.wait(f"{added[:6]}", ".blocks td")
+        rows = page.texts(".blocks tr[data-index] td:first-child")
+        numbers = [int(row.replace(",", "")) for row in rows]
+        assert numbers == sorted(numbers, reverse=True)
+        page.click(".filter input")
+        page.wait("Block", ".blocks th")
+        page.wait_for("() => document.querySelectorAll('.blocks tr[data-index]').length > 20")
+
+
 def test_a_refusal_changed_nothing_but_its_counter(
     browser: Browser, node: PageNode, runs: Mapping[str, str]
 ) -> None:

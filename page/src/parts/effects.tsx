@@ -1,7 +1,7 @@
 /** What a transaction did: transfers, approvals, balances, storage, and how that differs from its request. */
 
 import { formatCount, formatInteger, formatSigned, formatUnits, formatWei, shorten, toBigInt } from '../format';
-import { findCause } from '../reasons';
+import { explainRevert } from '../reasons';
 import type { Approval, Calls, Change, Numeric, RequestDifference, Transfer } from '../types';
 import { useFirst } from './more';
 import { Address, TextWithNames } from './text';
@@ -48,17 +48,18 @@ function removeFee(changes: Change[], fee: Fee | null): Change[] {
 
 export function Effects({ calls, outcome, fee }: EffectsProps) {
   if (!outcome.isSuccess) {
+    const cause = outcome.reason ? explainRevert(outcome.reason) : null;
     return (
       <p class="verdict failed">
         Reverted: nothing was done
-        {outcome.reason ? (
-          <>
-            , because <TextWithNames text={findCause(outcome.reason)} />
-          </>
-        ) : (
+        {cause === null ? (
           '. The contract gave no reason.'
+        ) : (
+          <>
+            , because <TextWithNames text={cause} />
+          </>
         )}
-        {outcome.reason && findCause(outcome.reason) !== outcome.reason && (
+        {outcome.reason && cause !== null && cause !== outcome.reason && (
           <small>
             <TextWithNames text={outcome.reason} />
           </small>

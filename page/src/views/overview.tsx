@@ -2,7 +2,18 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import { blocks, fetchBlocks, loadOlderRuns, MAX_ROWS, runs, updateRuns } from '../blocks';
+import {
+  blocks,
+  countDown,
+  fetchBlocks,
+  filled,
+  isFiltered,
+  loadOlderRuns,
+  MAX_ROWS,
+  runs,
+  searchBlocks,
+  updateRuns,
+} from '../blocks';
 import { cut, formatInteger, formatPercent, formatTime, shorten, toNumber } from '../format';
 import { GasMeter } from '../parts/meter';
 import { List } from '../parts/list';
@@ -171,6 +182,65 @@ const BLOCK_COLUMNS = [
 function Blocks() {
   const last = head.value?.number;
   const chain = epoch.value;
+  const isOpen = connection.value.state === 'open';
+  const hasFilter = isFiltered.value;
+  useEffect(() => {
+    if (hasFilter && isOpen) void searchBlocks();
+  }, [hasFilter, last, chain, isOpen]);
+  const { numbers, added, oldest } = filled.value;
+  return (
+    <section aria-labelledby="blocks" class="blocks">
+      <h2 id="blocks">Blocks {last !== undefined && <span class="dim">{formatInteger(last + 1)}</span>}</h2>
+      <label class="filter">
+        <input
+          type="checkbox"
+          checked={hasFilter}
+          onChange={(event) => (isFiltered.value = event.currentTarget.checked)}
+        />
+        Only blocks with transactions
+      </label>
+      {last === undefined || (hasFilter && oldest < 0) ? (
+        <p class="dim">Loading…</p>
+      ) : hasFilter ? (
+        <>
+          <BlockList
+            key={`${chain} filled`}
+            label="Blocks with transactions, newest first"
+            count={numbers.length}
+            added={added}
+            numberOf={(index) => numbers[index]!}
+          />
+          {numbers.length === 0 && <p class="dim">No block from {formatInteger(oldest)} on has a transaction.</p>}
+          {oldest > 0 && (
+            <button type="button" class="quiet" onClick={() => void searchBlocks(true)}>
+              Search blocks before {formatInteger(oldest)}
+            </button>
+          )}
+        </>
+      ) : (
+        <>
+          <BlockList
+            key={chain}
+            label="Blocks, newest first"
+            count={Math.min(last + 1, MAX_ROWS)}
+            added={last}
+            numberOf={(index) => last - index}
+          />
+          {last + 1 > MAX_ROWS && <p class="dim">Older blocks: search by number.</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+interface BlockListProps {
+  label: string;
+  count: number;
+  added: number;
+  numberOf(index: number): number;
+}
+
+function BlockList({ label, count, added, numberOf }: BlockListProps) {
   const [range, setRange] = useState({ first: 0, end: 0 });
   const [rested, setRested] = useState(range);
   const isOpen = connection.value.state === 'open';
@@ -180,37 +250,21 @@ function Blocks() {
     return () => clearTimeout(timer);
   }, [range.first, range.end]);
   useEffect(() => {
-    if (last !== undefined && isOpen) void fetchBlocks(last - rested.end + 1, last - rested.first);
-  }, [last, chain, rested.first, rested.end, isOpen]);
-  if (last === undefined) {
-    return (
-      <section aria-labelledby="blocks">
-        <h2 id="blocks">Blocks</h2>
-        <p class="dim">Loading…</p>
-      </section>
-    );
-  }
-  const count = Math.min(last + 1, MAX_ROWS);
+    if (isOpen) void fetchBlocks(countDown(rested.first, rested.end - 1).map(numberOf));
+  }, [added, count, rested.first, rested.end, isOpen]);
   return (
-    <section aria-labelledby="blocks" class="blocks">
-      <h2 id="blocks">
-        Blocks <span class="dim">{formatInteger(last + 1)}</span>
-      </h2>
-      <List
-        key={chain}
-        label="Blocks, newest first"
-        columns={BLOCK_COLUMNS}
-        count={count}
-        added={last}
-        rowHeight={ROW_PX}
-        row={(index) => <BlockCells number={last - index} />}
-        rowKey={(index) => String(last - index)}
-        rowLabel={(index) => `Block ${formatInteger(last - index)}`}
-        onOpen={(index) => open('block', String(last - index))}
-        onRange={(first, end) => setRange({ first, end })}
-      />
-      {last + 1 > MAX_ROWS && <p class="dim">Older blocks: search by number.</p>}
-    </section>
+    <List
+      label={label}
+      columns={BLOCK_COLUMNS}
+      count={count}
+      added={added}
+      rowHeight={ROW_PX}
+      row={(index) => <BlockCells number={numberOf(index)} />}
+      rowKey={(index) => String(numberOf(index))}
+      rowLabel={(index) => `Block ${formatInteger(numberOf(index))}`}
+      onOpen={(index) => open('block', String(numberOf(index)))}
+      onRange={(first, end) => setRange({ first, end })}
+    />
   );
 }
 

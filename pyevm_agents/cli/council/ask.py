@@ -113,7 +113,7 @@ def ask(  # noqa: PLR0913 - one for each option
     text = _join_specifications(options, specifications)
     with closing(CouncilClient(sender.url, oracle)) as client:
         client.require_council()
-        deadline = client.read_head().timestamp + commit_time
+        deadline = client.read_time(client.read_head()) + commit_time
         sent = sender.account
         if reward_token is not None:
             _allow(client, sent, reward_token, oracle, reward)

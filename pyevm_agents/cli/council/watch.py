@@ -132,7 +132,7 @@ def _follow(
     is_first = True
     while True:
         head = client.read_head()
-        now = max(head.timestamp, client.read_pending_time() or 0)
+        now = client.read_time(head)
         numbers = range(1, client.read_request_count(head.number) + 1)
         unknown = [each for each in sorted(request_ids) if each not in numbers]
         if unknown and is_first:

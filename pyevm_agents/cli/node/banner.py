@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
+    from pyevm_agents.abi.known_contracts import FoundArtifacts
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.local_node import NodeUrls, OpenNode
     from pyevm_agents.node import Node
@@ -26,8 +28,16 @@ if TYPE_CHECKING:
 WEI = 10**18
 
 
-def print_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
-    """Print the accounts, keys, agents, chain, notes, URLs and the IPC socket, if any."""
+def print_banner(
+    opened: OpenNode,
+    urls: NodeUrls,
+    notes: Sequence[str],
+    found: FoundArtifacts | None = None,
+) -> None:
+    """Print the accounts, keys, agents, chain, notes, URLs and the IPC socket, if any.
+
+    Input: the node; its addresses; notes for people; the compiled contracts that were found.
+    """
     node = opened.node
     _print_accounts(node)
     _print_agents(opened.agents, node.chain.config)
@@ -39,6 +49,8 @@ def print_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None
     _print_fork(node)
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
     out.print(f"  mining    {_describe_mining(node)}")
+    if found is not None:
+        out.print(f"  artifacts {escape(_describe_artifacts(found))}", soft_wrap=True)
     for note in notes:
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
     others = [urls.websocket]
@@ -50,7 +62,12 @@ def print_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None
     out.print()
 
 
-def print_json_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
+def print_json_banner(
+    opened: OpenNode,
+    urls: NodeUrls,
+    notes: Sequence[str],
+    found: FoundArtifacts | None = None,
+) -> None:
     """Print the same as one line of JSON, without the keys."""
     node = opened.node
     config = node.chain.config
@@ -68,6 +85,12 @@ def print_json_banner(opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) ->
         "agents": [to_checksum_address(address) for address in opened.agents],
         "notes": [*notes],
     }
+    if found is not None:
+        form["artifacts"] = {
+            "contracts": found.contracts,
+            "places": [*map(str, found.places)],
+            "isComplete": found.is_complete,
+        }
     if config.numeric_models:
         form["numericModels"] = [profile.name for profile in config.numeric_models]
         form["numericModelsAddress"] = to_checksum_address(numeric_spec.NUMERIC_MODELS_ADDRESS)
@@ -144,6 +167,21 @@ def _print_numeric_models(config: ChainConfig) -> None:
             f"{pluralize(outputs, 'output')}, {gas:,} gas"
         )
         out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
+
+
+def _describe_artifacts(found: FoundArtifacts) -> str:
+    places = " and ".join(map(_shorten_path, found.places))
+    if not found.is_complete:
+        return f"being read in {places}"
+    if not found.contracts:
+        return f"none found in {places}"
+    return f"{pluralize(found.contracts, 'contract')} of {places}"
+
+
+def _shorten_path(path: Path) -> str:
+    """Return a path relative to the working folder, if it is below."""
+    folder = Path.cwd()
+    return f"./{path.relative_to(folder)}" if path.is_relative_to(folder) else str(path)
 
 
 def _describe_mining(node: Node) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyevm_agents import __version__
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
+from pyevm_agents.cli.node.anvil_options import NodeCommand
 from pyevm_agents.cli.node.run import NodeOutput, NodeRun
-from pyevm_agents.cli.node.unsupported_options import NodeCommand
 from pyevm_agents.cli.options.fork import FORK_OPTIONS, add_fork_options
 from pyevm_agents.cli.options.models import (
     adapter_option,
@@ -40,6 +41,7 @@ from pyevm_agents.local_node.config import (
     DEFAULT_PORT,
     EXCLUSIVE_FIELDS,
 )
+from pyevm_agents.local_node.state_file import resolve_state_path
 from pyevm_agents.models.store.store import MEMORY
 from pyevm_agents.node import DEFAULT_MNEMONIC, MiningMode
 from pyevm_agents.node.keys import (
@@ -62,6 +64,9 @@ MAX_BALANCE_ETHER = 10**12
 MAX_GAS_LIMIT = 10**15
 MAX_BASE_FEE_WEI = 10**18
 MAX_TIMESTAMP_SECONDS = 10**12
+UNLIMITED_BLOCK_GAS = 10**12
+"""Block gas limit of --disable-block-gas-limit: 3,000 ether at twice the first base fee and the
+default tip, which an account has. A send without gas that can't be estimated gets this much."""
 
 EXCLUSIVE_OPTIONS = {
     "no_store": ("store_path",),
@@ -70,14 +75,33 @@ EXCLUSIVE_OPTIONS = {
     "state_path": ("load_path", "dump_path"),
     "random_words": ("mnemonic",),
     "unlimited_code": ("code_size_bytes",),
+    "unlimited_gas": ("gas_limit",),
+    "fork_timeout": ("timeout_milliseconds",),
     "no_model": ("models", "adapter", "threads", "schedule"),
-    "fixture": (*EXCLUSIVE_FIELDS["fixture"], "numeric_files", "unlimited_code", "state_path"),
+    "fixture": (
+        *EXCLUSIVE_FIELDS["fixture"],
+        "numeric_files",
+        "unlimited_code",
+        "unlimited_gas",
+        "state_path",
+        "no_create2_deployer",
+    ),
     "fork_url": EXCLUSIVE_FIELDS["live_chain"],
 }
 """Options that exclude each other. A fixture, or a fork's block, defines parameters itself."""
 
 FIELDS = {"numeric_files": "numeric_models", "origins": "allowed_origins", "hosts": "allowed_hosts"}
 """Fields of `NodeConfig` by parameters of other names."""
+
+FLAG_VALUES: dict[str, tuple[str, object]] = {
+    "no_model": ("models", ()),
+    "unlimited_code": ("code_size_bytes", MAX_CODE_SIZE_BYTES),
+    "unlimited_gas": ("gas_limit", UNLIMITED_BLOCK_GAS),
+    "no_create2_deployer": ("has_create2_deployer", False),
+    "no_store": ("store_path", MEMORY),
+    "no_ui": ("serves_page", False),
+}
+"""Fields of `NodeConfig`, and their values, by flags of other names."""
 
 EXAMPLES = """\b
 Examples:
@@ -150,13 +174,24 @@ Examples:
 )  # fmt: skip
 @click.option(
     "--auto-impersonate",
+    "--auto-unlock",
     "impersonates_all",
     is_flag=True,
     help="Send from any address without its key.",
 )
 @click.option(
-    "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    "--throw-on-failure", "throws_on_failure", is_flag=True,
+    help="Answer a send with an error if its transaction fails in its block, as Hardhat's network "
+    "does.",
+)  # fmt: skip
+@click.option(
+    "--gas-limit", "--block-gas-limit", "gas_limit",
+    type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
     default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas limit of a block.",
+)  # fmt: skip
+@click.option(
+    "--disable-block-gas-limit", "unlimited_gas", is_flag=True,
+    help=f"The same as --gas-limit {UNLIMITED_BLOCK_GAS}.",
 )  # fmt: skip
 @click.option(
     "--code-size-limit", "code_size_bytes", default=DEFAULT_CODE_SIZE_BYTES, show_default=True,
@@ -191,6 +226,10 @@ Examples:
     "Options override it.",
 )  # fmt: skip
 @click.option(
+    "--disable-default-create2-deployer", "--no-create2", "no_create2_deployer", is_flag=True,
+    help="Start without the CREATE2 deployer at 0x4e59…956C.",
+)  # fmt: skip
+@click.option(
     "--registries", is_flag=False, flag_value=TESTNET, type=click.Choice([*REGISTRY_ADDRESSES]),
     metavar="[NETWORK]",
     help="Start with the registries of ERC-8004, at their addresses on testnets or mainnets.  "
@@ -208,8 +247,9 @@ Examples:
 @click.option("--no-model", is_flag=True, help="Run a plain chain, without the executor at 0x19.")
 @numeric_models_option
 @click.option(
-    "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
-)
+    "-j", "--threads", "--jobs", "threads", type=click.IntRange(0, 512), metavar="N",
+    help="Threads of the engine; 0 for the default.",
+)  # fmt: skip
 @store_option
 @click.option("--no-store", is_flag=True, help="Neither read nor write the generation store.")
 @click.option(
@@ -258,13 +298,15 @@ Examples:
     "[default: out/ and artifacts/ in the working folder]",
 )  # fmt: skip
 @click.option(
-    "--print-traces", is_flag=True,
+    "--print-traces", "--enable-trace-printing", "print_traces", is_flag=True,
     help="Print the calls, events and agent steps of each mined transaction.",
 )  # fmt: skip
 @click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print only errors.")
 @click.option(
     "--json-logs", "--json", "json_logs", is_flag=True, help="Log in JSON, one object per line."
 )
+@click.option("-n", "--network", type=click.Choice(["ethereum"]), hidden=True, expose_value=False)
+@click.version_option(__version__, "-V", "--version", prog_name="pyevm-agents")
 @click.pass_context
 def node(  # noqa: PLR0913 - those of the output, by name
     context: click.Context,
@@ -307,22 +349,16 @@ def build_config(context: click.Context, live_chain: ForkOptions | None) -> Node
     names = {each.name for each in dataclasses.fields(NodeConfig)}
     values: dict[str, Any] = {name: given[name] for name in names & given.keys()}
     models: tuple[ModelChoice, ...] = context.params["models"]
-    if "no_model" in given:
-        values["models"] = ()
-    elif "models" in given or "adapter" in given:
+    values |= dict(FLAG_VALUES[name] for name in FLAG_VALUES.keys() & given.keys())
+    if "models" in given or "adapter" in given:
         adapter = context.params["adapter"]
         values["models"] = tuple(each.with_adapter(adapter) for each in models)
-    if "unlimited_code" in given:
-        values["code_size_bytes"] = MAX_CODE_SIZE_BYTES
-    if "no_store" in given:
-        values["store_path"] = MEMORY
-    if "no_ui" in given:
-        values["serves_page"] = False
+    values["threads"] = values.get("threads") or None
     if (mebibytes := given.get("trace_mebibytes")) is not None:
         values["trace_bytes"] = mebibytes * MEBIBYTE
     if (state_path := given.get("state_path")) is not None:
         values["dump_path"] = state_path
-        values["load_path"] = state_path if state_path.exists() else None
+        values["load_path"] = state_path if resolve_state_path(state_path).exists() else None
     block_seconds = given.get("block_time", 0.0)
     mining = MiningMode(
         is_automatic="no_mining" not in given and (not block_seconds or "mixed_mining" in given),

@@ -22,6 +22,7 @@ from pyevm_agents.cli.node.call_trees import CallTrees
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node.listeners import NodeListener
+from pyevm_agents.node.txpool import Leaving
 from pyevm_agents.rpc.agent_subscriptions import Throttle, serialize_event
 from pyevm_agents.rpc.dispatcher import RequestLogEntry
 from pyevm_agents.server.thread_pool import STACK_BYTES
@@ -30,6 +31,7 @@ from pyevm_agents.vm.stack_depth import thread_stack_size
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
     from pyevm_agents.agents.events import Event
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pyevm_agents.cli.node.log_format import MinedTransaction
     from pyevm_agents.cli.output import LiveOutput
     from pyevm_agents.node import Node
+    from pyevm_agents.node.txpool import Departure
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +51,10 @@ HELD_SECONDS = 0.25
 
 END_SECONDS = 1.0
 """Time to write the last lines when the node stops."""
+
+HANDSHAKES = frozenset({"eth_chainId", "net_version", "web3_clientVersion"})
+"""Methods that clients call before each request, whose answers never change: the text shows the
+first call of each alone."""
 
 LIVE_SECONDS, JSON_SECONDS = 0.1, 1.0
 """Interval of progress on a live line, and in JSON."""
@@ -115,12 +122,14 @@ class NodeLog:
         self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
         self._dropped_count = 0
         self._held = _HeldEntries()
+        self._shown_handshakes: set[str] = set()
         self._stops: list[Callable[[], None]] = [
             node.listeners.add(
                 NodeListener(
                     on_mined=self._on_mined_block,
                     on_console_log=self._on_console_log,
                     on_warning=self._on_warning,
+                    on_dropped=self._on_dropped,
                 )
             ),
             node.chain.agent_events.listen(self._on_step),
@@ -155,6 +164,12 @@ class NodeLog:
 
     def _on_warning(self, text: str) -> None:
         self._put(_WarningEntry(threading.get_ident(), text))
+
+    def _on_dropped(self, transaction: SignedTransactionAPI, departure: Departure) -> None:
+        # A fault has a line of its own, and a removal that of its request.
+        if departure.way in {Leaving.INVALID, Leaving.REPLACED}:
+            text = f"dropped transaction 0x{transaction.hash.hex()}: {departure.reason}"
+            self._put(_NoteEntry(text, is_live=False))
 
     def _on_mined_block(self, mined: MinedBlock) -> None:
         if self._node.is_logging and mined.block.transactions:
@@ -247,7 +262,7 @@ class NodeLog:
                 console=printed,
                 warnings=warnings,
             )
-        else:
+        elif not self._is_repeated(answered):
             self._paper.write(
                 [
                     *self._lines.format_request(answered, printed),
@@ -255,6 +270,14 @@ class NodeLog:
                 ]
             )
         self._write_transactions(transactions)
+
+    def _is_repeated(self, answered: RequestLogEntry) -> bool:
+        """Whether a request is one that clients repeat before each other one."""
+        if answered.method not in HANDSHAKES or answered.error_code is not None:
+            return False
+        is_repeated = answered.method in self._shown_handshakes
+        self._shown_handshakes.add(answered.method)
+        return is_repeated
 
     def _release(self) -> None:
         """Write the entries that waited for a request."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Self
 
 from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.cli.node.log import NodeLog
-from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading
+from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading, is_live
 from pyevm_agents.local_node import NodeUrls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyevm_agents.abi.known_contracts import FoundArtifacts
     from pyevm_agents.agents.events import AgentEventBus
     from pyevm_agents.local_node import OpenNode
     from pyevm_agents.models import Progress
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 0.5
 """Time to wait for a running transaction at the end before printing a message."""
+
+ARTIFACTS_SECONDS = 1.0
+"""Time to wait for a scan of compiled contracts before the start message."""
 
 
 class NodeOutput(Enum):
@@ -48,9 +52,13 @@ class NodeRun:
         Input: the kind; whether the log has the calls of each transaction.
         """
         self._output, self._has_traces = output, has_traces
-        self._watch: StatusLine | None = StatusLine() if output is NodeOutput.LINES else None
+        # Not as plain lines: prool, which starts anvil for suites with viem, ends a node that
+        # writes on standard error what is not called a "Warning".
+        is_shown = output is NodeOutput.LINES and is_live()
+        self._watch: StatusLine | None = StatusLine() if is_shown else None
         self._log: NodeLog | None = None
         self._steps: AgentEventBus | None = None
+        self._found: FoundArtifacts | None = None
 
     def __enter__(self) -> Self:
         """Return the run."""
@@ -85,6 +93,8 @@ class NodeRun:
         """
         self._end_watch()
         self._steps = opened.chain.agent_events
+        if opened.artifacts is not None and self._output is not NodeOutput.NOTHING:
+            self._found = opened.artifacts.count_found(ARTIFACTS_SECONDS)
         asyncio.run(self._serve(opened, (*opened.notes, *notes)))
 
     async def _serve(self, opened: OpenNode, notes: Sequence[str]) -> None:
@@ -114,9 +124,9 @@ class NodeRun:
 
     def _start_log(self, opened: OpenNode, urls: NodeUrls, notes: Sequence[str]) -> None:
         if self._output is NodeOutput.JSON:
-            print_json_banner(opened, urls, notes)
+            print_json_banner(opened, urls, notes, self._found)
         elif self._output is NodeOutput.LINES:
-            print_banner(opened, urls, notes)
+            print_banner(opened, urls, notes, self._found)
         if self._output is not NodeOutput.NOTHING:
             self._log = NodeLog(
                 opened.node,

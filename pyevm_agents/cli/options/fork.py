@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 FORK_OPTIONS = (
-    *("fork_block_number", "fork_chain_id", "fork_retries", "fork_timeout", "no_fork_cache"),
+    *("fork_block_number", "fork_chain_id", "fork_retries", "fork_timeout", "timeout_milliseconds"),
+    "no_fork_cache",
 )
 """Parameters that need `fork_url`."""
 
@@ -34,6 +35,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
     fork_chain_id: int | None,
     fork_retries: int,
     fork_timeout: float,
+    timeout_milliseconds: int | None,
     no_fork_cache: bool,
 ) -> ForkOptions | None:
     url, stated_number = split_url(fork_url)
@@ -44,7 +46,9 @@ def _build_options(  # noqa: PLR0913 - one for each option
         block_number=stated_number if fork_block_number is None else fork_block_number,
         chain_id=fork_chain_id,
         retries=fork_retries,
-        timeout_seconds=fork_timeout,
+        timeout_seconds=(
+            fork_timeout if timeout_milliseconds is None else timeout_milliseconds / 1_000
+        ),
         is_cached=not no_fork_cache,
     )
 
@@ -56,8 +60,10 @@ _OPTIONS = (
         "they are needed. URL@BLOCK names a block.",
     ),
     click.option(
-        "--fork-block-number", type=click.IntRange(0, MAX_BLOCK_NUMBER), metavar="NUMBER",
-        help="Block to continue.  [default: the latest]",
+        "--fork-block-number", type=click.IntRange(-MAX_BLOCK_NUMBER, MAX_BLOCK_NUMBER),
+        metavar="NUMBER",
+        help="Block to continue; a negative number counts back from the latest block.  "
+        "[default: the latest]",
     ),
     click.option(
         "--fork-chain-id", type=click.IntRange(1), metavar="ID",
@@ -73,7 +79,11 @@ _OPTIONS = (
         default=DEFAULT_TIMEOUT_SECONDS, show_default=True, help="Limit of one try of a request.",
     ),
     click.option(
-        "--no-fork-cache", is_flag=True,
+        "--timeout", "timeout_milliseconds", type=click.IntRange(1), metavar="MILLISECONDS",
+        hidden=True, help="The same as --fork-timeout, in milliseconds, as in anvil.",
+    ),
+    click.option(
+        "--no-fork-cache", "--no-storage-caching", "no_fork_cache", is_flag=True,
         help="Neither read nor write the cache of the remote chain on disk.",
     ),
 )  # fmt: skip

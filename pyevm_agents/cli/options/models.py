@@ -13,6 +13,7 @@ from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.config.schedule_file import ScheduleFile, parse_short_prices, read_schedule
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
+from pyevm_agents.server.origin_checks import require_allowed_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,6 +190,7 @@ allow_origin_option = click.option(
     "origins",
     multiple=True,
     metavar="ORIGIN",
+    callback=lambda _context, _option, origins: tuple(map(require_allowed_origin, origins)),
     help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
     "ports with http://localhost:*; `*` for all. May be repeated.",
 )

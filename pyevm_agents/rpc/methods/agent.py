@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from precompiles import spec
@@ -122,9 +122,10 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
 def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockId | None) -> Json:
     """Return the least gas limit, and the gas used by the EVM, by prompts and by outputs."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
+    price = transaction.find_price_wei(int(at.header.base_fee_per_gas or 0))
     call = rpc.limit_call(transaction.to_call(), at)
-    least = estimate_gas(rpc.node, call, at)
-    result = at.chain.call(call, header=at.header)
+    least = estimate_gas(rpc.node, call, at, price_wei=price)
+    result = at.chain.call(replace(call, gas_price_wei=price), header=at.header)
     rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
         raise execution_error(

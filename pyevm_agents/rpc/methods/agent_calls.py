@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.agents.trace import trace_agents
@@ -183,11 +181,8 @@ def trace_call(  # noqa: PLR0913, PLR0917 - parameters of a request, by position
         return make_traced_vm(reworded, tracer)
 
     call = rpc.limit_call(transaction.to_call(), at)
-    try:
-        with rpc.node.chain.agent_events.run("call", request_id):
-            result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
-    except ValidationError as error:
-        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    with rpc.node.chain.agent_events.run("call", request_id):
+        result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
     trace = trace_agents(result.computation, result.gas_used, rpc.node.chain.models)
     names = find_address_names(rpc)
     calls = NamedCalls.build(tracer.calls, CallNames(names=names), len(trace.steps), budget)

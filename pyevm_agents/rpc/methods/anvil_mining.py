@@ -167,8 +167,7 @@ def increase_time(rpc: RequestContext, seconds: int) -> int:
 )
 def set_next_block_timestamp(rpc: RequestContext, timestamp: int) -> None:
     """Set the timestamp of the next block, in Unix seconds."""
-    node = rpc.node
-    rpc.run_exclusive(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp))
+    rpc.run_exclusive(lambda: rpc.node.clock.set_next(timestamp))
 
 
 @METHODS.method("evm_setTime", "anvil_setTime", parse_seconds, is_quick=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError
@@ -15,7 +16,6 @@ from pyevm_agents.node.transaction_defaults import (
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
-    accept_any,
     invalid_param_error,
     parse_data,
     parse_list,
@@ -27,6 +27,8 @@ from pyevm_agents.rpc.params import (
 from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
@@ -37,6 +39,8 @@ METHODS = MethodTable()
 
 MAX_INLINE_REVERT_BLOCKS = 16
 """Longer reverts run in a thread: each reverted block is read, and announced to listeners."""
+
+FORKING_FIELDS = ("jsonRpcUrl", "blockNumber")
 
 MAX_DEPTH = 10_000
 """The most blocks that one reorg replaces: each is mined again."""
@@ -62,8 +66,8 @@ def revert(rpc: RequestContext, snapshot_id: int) -> bool:
 
 @METHODS.method("anvil_rollback", optional(parse_uint64, 1))
 def rollback(rpc: RequestContext, depth: int) -> None:
-    """Remove the latest `depth` blocks with their transactions."""
-    rpc.node.submit_change(lambda: rpc.node.history.rollback(depth)).result()
+    """Remove the latest `depth` blocks with their transactions; time goes on from the new head."""
+    rpc.node.submit_change(lambda: rpc.node.rollback(depth)).result()
 
 
 @METHODS.method("anvil_reorg", parse_uint64, optional(parse_list))
@@ -117,20 +121,47 @@ def _parse_reorg_pair(
     return read(payload, f"{name}[0]"), place
 
 
-@METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
-def reset(rpc: RequestContext, options: object) -> None:
-    """Reset the chain to the first block, or to `{forking: {jsonRpcUrl, blockNumber}}`."""
-    form = {} if options is None else parse_object(options, "options")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forking:
+    """A block of a remote chain to fork from. None: as before."""
+
+    url: str | None
+    block: int | None
+
+
+def parse_reset_options(value: object, name: str) -> Forking | None:
+    """Parse the remote block of a reset, inside `forking` or flat; None for the chain's start.
+
+    Source: Hardhat, `hardhat_reset`, for the first form; anvil's `Forking` for both.
+    """
+    form = parse_object(value, name)
+    if "forking" in form:
+        _require_only(form, ("forking",), name)
+        if form["forking"] is None:
+            return None
+        name = f"{name}.forking"
+        form = parse_object(form["forking"], name)
+    elif all(entry is None for entry in form.values()):
+        _require_only(form, FORKING_FIELDS, name)
+        return None
+    _require_only(form, FORKING_FIELDS, name)
+    url, number = form.get("jsonRpcUrl"), form.get("blockNumber")
+    return Forking(
+        url=None if url is None else parse_text(url, f"{name}.jsonRpcUrl"),
+        block=None if number is None else parse_uint64(number, f"{name}.blockNumber"),
+    )
+
+
+def _require_only(form: Mapping[str, object], known: tuple[str, ...], name: str) -> None:
+    if unknown := sorted(form.keys() - {*known}):
+        raise invalid_param_error(name, unknown, f"must be {' and '.join(known)}")
+
+
+@METHODS.method("anvil_reset", "hardhat_reset", optional(parse_reset_options))
+def reset(rpc: RequestContext, options: Forking | None) -> None:
+    """Reset the chain to the first block, or to `{jsonRpcUrl, blockNumber}` of a remote chain."""
     node = rpc.node
-    if form.get("forking") is None:
-        node.submit_change(node.reset).result()
-        return
-    forking = parse_object(form["forking"], "options.forking")
-    if unknown := forking.keys() - {"jsonRpcUrl", "blockNumber"}:
-        raise invalid_param_error(
-            "options.forking", sorted(unknown), "must be jsonRpcUrl and blockNumber"
-        )
-    url, number = forking.get("jsonRpcUrl"), forking.get("blockNumber")
-    url_text = None if url is None else parse_text(url, "options.forking.jsonRpcUrl")
-    block = None if number is None else parse_uint64(number, "options.forking.blockNumber")
-    node.submit_change(lambda: node.fork_again(url_text, block)).result()
+    work = node.reset
+    if options is not None:
+        work = partial(node.fork_again, options.url, options.block)
+    node.submit_change(work).result()

@@ -38,9 +38,8 @@ from pyevm_agents.rpc.params import (
     parse_text,
     parse_uint64,
 )
-from pyevm_agents.rpc.replay import trace_transactions
+from pyevm_agents.rpc.replay import make_touched_state_tracer, trace_transactions
 from pyevm_agents.state.proofs import prove
-from pyevm_agents.tracing import TouchedStateTracer
 from pyevm_agents.tracing.witness import build_execution_witness
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import BlockRecord
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
-    from pyevm_agents.tracing import TransactionLocation
 
 
 METHODS = MethodTable()
@@ -225,18 +223,13 @@ def _collect_changed_slots(
 ) -> dict[bytes, StoredSlot]:
     """Return the slots that the block's earlier transactions touch, with their new values."""
     slots: dict[int, int] = {}
-    for touched in trace_transactions(rpc, record, _touched_state_tracer, range(index)):
+    for touched in trace_transactions(rpc, record, make_touched_state_tracer, range(index)):
         if account in touched.after:
             slots |= touched.after[account].storage
     return {
         _hash_slot(slot): StoredSlot(path=_hash_slot(slot), slot=slot, value=value)
         for slot, value in slots.items()
     }
-
-
-def _touched_state_tracer(at: TransactionLocation, logs_before: int) -> TouchedStateTracer:
-    del at, logs_before
-    return TouchedStateTracer()
 
 
 def _iter_initial_slots(

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
-from eth_utils import ValidationError, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.agents.failures import read_revert_context
+from pyevm_agents.chain.calls import AccountOverride
 from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
 from pyevm_agents.node.gas_limits import get_sender_balance
 from pyevm_agents.node.listeners import find_warning, warn_of_missing_code
@@ -31,6 +32,7 @@ from pyevm_agents.tracing import AccessListTracer, make_traced_vm
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
+    from eth_typing import Address
 
     from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
@@ -65,10 +67,7 @@ def call(
     at = resolve_view(rpc, block)
     sent = rpc.limit_call(transaction.to_call(), at, block_override)
     require_funds(at, sent, state_overrides or {})
-    try:
-        result = _execute_call(rpc, sent, at, state_overrides, block_override)
-    except ValidationError as error:
-        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    result = _execute_call(rpc, sent, at, state_overrides, block_override)
     rpc.node.listeners.on_console_log(result.computation)
     rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
@@ -116,12 +115,31 @@ def estimate_gas(
     state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
-    """Return the exact least gas limit with which a transaction succeeds."""
+    """Return the exact least gas limit with which a transaction succeeds.
+
+    Without a gas price, the execution sees the suggested one, which the sender need not afford.
+    """
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = rpc.limit_call(transaction.to_call(), at, block_override)
-    gas = estimate_gas_limit(rpc.node, call, at, state_overrides, block_override)
-    rpc.node.listeners.on_warning(find_call_warning(at, call, state_overrides or {}))
+    accounts = dict(state_overrides or {})
+    if transaction.sender is None:
+        _fund_sender(accounts, call, at)
+    base_fee = None if block_override is None else block_override.base_fee_wei
+    if base_fee is None:
+        base_fee = int(at.header.base_fee_per_gas or 0)
+    price = transaction.find_price_wei(base_fee)
+    gas = estimate_gas_limit(rpc.node, call, at, accounts, block_override, price_wei=price)
+    rpc.node.listeners.on_warning(find_call_warning(at, call, accounts))
     return hex(gas)
+
+
+def _fund_sender(accounts: dict[Address, AccountOverride], call: Call, at: StateView) -> None:
+    """Give the sender that a request does not name the ether for it, as anvil does."""
+    gas = int(at.header.gas_limit) if call.gas is None else call.gas
+    want = call.value_wei + gas * call.gas_price_wei
+    if get_sender_balance(call, at, accounts) < want:
+        override = accounts.get(call.sender, AccountOverride())
+        accounts[call.sender] = replace(override, balance_wei=want)
 
 
 def find_call_warning(at: StateView, call: Call, overrides: AccountOverrides) -> str | None:
@@ -170,15 +188,12 @@ def create_access_list(
     call = rpc.limit_call(transaction.to_call(), at)
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
-        try:
-            result = at.chain.call(
-                call,
-                header=at.header,
-                overrides=state_overrides,
-                trace=partial(make_traced_vm, tracer=tracer),
-            )
-        except ValidationError as error:
-            raise RpcError(SERVER_ERROR, f"err: {error}") from error
+        result = at.chain.call(
+            call,
+            header=at.header,
+            overrides=state_overrides,
+            trace=partial(make_traced_vm, tracer=tracer),
+        )
         if tracer.to_access_list() == call.access_list:
             break
         call = replace(call, access_list=tracer.to_access_list())

@@ -22,9 +22,11 @@ from pyevm_agents.rpc.params import (
     parse_list_of,
     parse_seconds,
 )
-from pyevm_agents.rpc.remote_blocks import request_remote
+from pyevm_agents.rpc.remote_blocks import parse_remote_number, request_remote
 
 if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI
+
     from pyevm_agents.chain import BlockRecord
     from pyevm_agents.forking import RemoteFork
     from pyevm_agents.rpc.context import RequestContext
@@ -62,7 +64,7 @@ def base_fee(rpc: RequestContext) -> str:
 @METHODS.method("eth_blobBaseFee")
 def blob_base_fee(rpc: RequestContext) -> str:
     """Return the next block's base fee per blob gas, in wei."""
-    return hex(_get_blob_base_fee(rpc, None))
+    return hex(_get_blob_base_fee(rpc, rpc.node.next_block.build_header()))
 
 
 def parse_percentile(value: object, name: str) -> float:
@@ -90,7 +92,7 @@ def fee_history(
             f"must be at most {MAX_PERCENTILES}, in ascending order",
         )
     newest = resolve_header(rpc.node, newest_block)
-    last = min(newest.block_number, rpc.node.chain.head.block_number)
+    last = newest.block_number - (1 if newest_block.tag == "pending" else 0)
     first = last + 1 - min(block_count, MAX_HISTORY_BLOCKS, last + 1)
     fork = rpc.node.fork
     if fork is None or first > fork.origin.block_number:
@@ -103,19 +105,21 @@ def fee_history(
 def _build_local_history(
     rpc: RequestContext, first: int, last: int, percentiles: list[float]
 ) -> Json:
-    headers = [rpc.node.chain.header(number) for number in range(first, last + 1)]
-    records = [rpc.node.chain.block_with_receipts(header) for header in headers]
+    chain, head = rpc.node.chain, rpc.node.chain.head
+    is_head = last >= head.block_number
+    headers = chain.headers(first, last if is_head else last + 1)
+    newest = headers[-1] if headers else head
+    following = rpc.node.next_block.build_header(newest) if is_head else headers.pop()
+    records = [chain.block_with_receipts(header) for header in headers]
     fees = [int(header.as_dict().get("base_fee_per_gas") or 0) for header in headers]
-    most_blob_gas = rpc.node.chain.fork.blobs.maximum * BLOB_GAS
-    is_head = last == rpc.node.chain.head.block_number
+    most_blob_gas = chain.fork.blobs.maximum * BLOB_GAS
     form: Json = {
         "oldestBlock": hex(first),
-        "baseFeePerGas": [hex(fee) for fee in [*fees, _get_next_base_fee(rpc, last)]],
+        "baseFeePerGas": [hex(fee) for fee in [*fees, int(following.base_fee_per_gas or 0)]],
         # A block gas limit may be set to 0.
         "gasUsedRatio": [header.gas_used / max(header.gas_limit, 1) for header in headers],
         "baseFeePerBlobGas": [
-            *(hex(_get_blob_base_fee(rpc, header.block_number)) for header in headers),
-            hex(_get_blob_base_fee(rpc, None if is_head else last + 1)),
+            hex(_get_blob_base_fee(rpc, header)) for header in (*headers, following)
         ],
         "blobGasUsedRatio": [
             int(header.as_dict().get("blob_gas_used") or 0) / most_blob_gas for header in headers
@@ -137,13 +141,15 @@ def _request_history(fork: RemoteFork, first: int, last: int, percentiles: list[
     count = last + 1 - first
     params = [hex(count), hex(last), *([percentiles] if percentiles else [])]
     history = request_remote(fork, "eth_feeHistory", params)
-    fees = history.get("baseFeePerGas") if isinstance(history, dict) else None
-    if not isinstance(history, dict) or not isinstance(fees, list) or len(fees) != count + 1:
+    form = history if isinstance(history, dict) else {}
+    fees = form.get("baseFeePerGas")
+    is_whole = isinstance(fees, list) and len(fees) == count + 1
+    if not is_whole or parse_remote_number(form, "oldestBlock") != first:
         raise RemoteFault(
             f"remote chain at {fork.host}: eth_feeHistory: the result has not the {count} blocks "
             f"up to {last}; request fewer blocks"
         )
-    return history
+    return form
 
 
 def _join_histories(remote: Json, local: Json) -> Json:
@@ -160,18 +166,10 @@ def _join_histories(remote: Json, local: Json) -> Json:
     return joined
 
 
-def _get_next_base_fee(rpc: RequestContext, last: int) -> int:
-    if last < rpc.node.chain.head.block_number:
-        return int(rpc.node.chain.header(last + 1).base_fee_per_gas or 0)
-    return compute_next_base_fee(rpc.node)
-
-
-def _get_blob_base_fee(rpc: RequestContext, number: int | None) -> int:
-    chain = rpc.node.chain
-    header = rpc.node.next_block.build_header() if number is None else chain.header(number)
+def _get_blob_base_fee(rpc: RequestContext, header: BlockHeaderAPI) -> int:
     if "excess_blob_gas" not in header.as_dict():
         return 0
-    return int(chain.state(header).blob_base_fee)
+    return int(rpc.node.chain.state(header).blob_base_fee)
 
 
 def _compute_rewards(record: BlockRecord, base_fee: int, percentiles: list[float]) -> list[str]:

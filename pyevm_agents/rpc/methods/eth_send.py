@@ -23,14 +23,18 @@ from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.methods.eth_state import get_transaction_receipt
 from pyevm_agents.rpc.params import parse_data, parse_seconds
+from pyevm_agents.rpc.recent_faults import departure_error
 from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
 from pyevm_agents.vm.stack_depth import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eth.abc import SignedTransactionAPI
+
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node.transaction_defaults import TransactionFactory, TransactionRequest
+    from pyevm_agents.node.txpool import Departure
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
@@ -97,35 +101,42 @@ def send_transaction_sync(
 def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: int | None) -> Json:
     """Send a transaction; return the receipt once mined.
 
-    Raises: RpcError: not mined in time.
+    Raises: RpcError: not mined in time, or dropped.
     """
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
     sent = rpc.node.send(make)
     transaction = sent.transaction
-    is_mined = threading.Event()
+    is_decided = threading.Event()
 
     def check_mined(mined: MinedBlock) -> None:
         if any(entry.hash == transaction.hash for entry in mined.block.transactions):
-            is_mined.set()
+            is_decided.set()
 
-    forget = rpc.node.listeners.add(NodeListener(on_mined=check_mined))
+    def check_dropped(dropped: SignedTransactionAPI, _: Departure) -> None:
+        if dropped.hash == transaction.hash:
+            is_decided.set()
+
+    forget = rpc.node.listeners.add(NodeListener(on_mined=check_mined, on_dropped=check_dropped))
     try:
         sent.wait(max(end - monotonic(), 0))
-        # It may have been mined before the listener was added.
+        # It may have been mined or dropped before the listener was added.
         receipt = get_transaction_receipt(rpc, transaction.hash)
-        if receipt is None and is_mined.wait(max(end - monotonic(), 0)):
+        is_waiting = receipt is None and transaction.hash in rpc.node.pool
+        if is_waiting and is_decided.wait(max(end - monotonic(), 0)):
             receipt = get_transaction_receipt(rpc, transaction.hash)
     finally:
         forget()
-    if receipt is None:
-        rpc.node.sync_pool(transaction.hash)
-        raise RpcError(
-            NO_RECEIPT_YET,
-            "the transaction is pending: call eth_getTransactionReceipt for "
-            f"{serializers.encode_data(transaction.hash)}",
-            serializers.encode_data(transaction.hash),
-        )
-    return receipt
+    if receipt is not None:
+        return receipt
+    if (departure := rpc.node.find_departure(transaction.hash)) is not None:
+        raise departure_error(departure)
+    rpc.node.sync_pool(transaction.hash)
+    raise RpcError(
+        NO_RECEIPT_YET,
+        "the transaction is pending: call eth_getTransactionReceipt for "
+        f"{serializers.encode_data(transaction.hash)}",
+        serializers.encode_data(transaction.hash),
+    )
 
 
 def run_with_timeout(seconds: float, work: Callable[[], T]) -> T | None:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eth.exceptions import VMError
-    from eth_typing import Address
 
     from pyevm_agents.abi.known_contracts import KnownContracts
     from pyevm_agents.node.transaction_defaults import TransactionRequest
@@ -57,8 +56,6 @@ METHODS = MethodTable()
 
 VM_ERROR = -32015
 """Error code of a call with an EVM exception. Source: geth, internal/ethapi/errors.go."""
-
-MOVE = "movePrecompileToAddress"
 
 SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
     **BLOCK_FIELDS,
@@ -91,9 +88,6 @@ def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
     overrides = {key: entry for key, entry in header.items() if key != "withdrawals"}
     fields = parse_block_fields(overrides, SIMULATED_FIELDS, at)
     withdrawals = parse_list(header.get("withdrawals") or [], f"{at}.withdrawals")
-    accounts, moves = _split_precompile_moves(
-        form.get("stateOverrides") or {}, f"{name}.stateOverrides"
-    )
     calls = parse_list(form.get("calls") or [], f"{name}.calls")
     return SimulatedBlockRequest(
         **fields,
@@ -101,29 +95,12 @@ def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
             _parse_withdrawal(withdrawal, f"{at}.withdrawals[{index}]")
             for index, withdrawal in enumerate(withdrawals)
         ),
-        accounts=parse_state_overrides(accounts, f"{name}.stateOverrides"),
-        moved_precompiles=moves,
+        accounts=parse_state_overrides(form.get("stateOverrides") or {}, f"{name}.stateOverrides"),
         calls=tuple(
             _build_simulated_call(parse_transaction_request(call, f"{name}.calls[{index}]"))
             for index, call in enumerate(calls)
         ),
     )
-
-
-def _split_precompile_moves(value: object, name: str) -> tuple[Json, dict[Address, Address]]:
-    """Return the state overrides, and the new addresses of moved precompiles."""
-    rest: Json = {}
-    moves = {}
-    for key, override in parse_object(value, name).items():
-        # Field names in geth are case-insensitive, and its tests spell this one in both ways.
-        form = {
-            MOVE if field.lower() == MOVE.lower() else field: entry
-            for field, entry in parse_object(override, f"{name}.{key}").items()
-        }
-        if form.get(MOVE) is not None:
-            moves[parse_address(key, name)] = parse_address(form[MOVE], f"{name}.{key}.{MOVE}")
-        rest[key] = {field: entry for field, entry in form.items() if field != MOVE}
-    return rest, moves
 
 
 def _parse_withdrawal(value: object, name: str) -> Withdrawal:

@@ -20,7 +20,7 @@ from pyevm_agents.rpc.params import (
     parse_slot,
     parse_uint64,
 )
-from pyevm_agents.rpc.recent_faults import fault_error
+from pyevm_agents.rpc.recent_faults import departure_error
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -209,11 +209,9 @@ def get_transaction_receipt(rpc: RequestContext, transaction_hash: bytes) -> Jso
     """
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
-        if (fault := rpc.node.find_fault(transaction_hash)) is not None:
-            raise fault_error(
-                "eth_getTransactionReceipt",
-                f"the transaction was dropped because the engine failed: {fault}; send it again",
-            )
+        departure = rpc.node.find_departure(transaction_hash)
+        if departure is not None and departure.is_failure:
+            raise departure_error(departure)
         return None
     record, index = match
     return serialize_block_receipts(rpc, record)[index]

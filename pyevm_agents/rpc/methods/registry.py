@@ -114,6 +114,7 @@ def build_node_service(  # noqa: PLR0913 - keyword arguments
     node: Node,
     *,
     send_seconds: float = 2.0,
+    throws_on_failure: bool = False,
     call_gas: int | None = None,
     call_seconds: float = DEFAULT_SECONDS,
     trace_pool: TracePool | None = None,
@@ -121,16 +122,17 @@ def build_node_service(  # noqa: PLR0913 - keyword arguments
 ) -> NodeService:
     """Build the JSON-RPC service of a node.
 
-    Input: the node; the seconds that a send waits for a block before returning the hash; the
-           maximum gas limit of a call, None for the default; the time limit of a call in seconds;
-           the memory that the traces of all requests share, None for the default; tables of further
-           methods, of packages above this one.
+    Input: the node; the seconds that a send waits for a block before returning the hash; whether a
+           send whose transaction fails is an error; the maximum gas limit of a call, None for the
+           default; the time limit of a call in seconds; the memory that the traces of all requests
+           share, None for the default; tables of further methods, of packages above this one.
     """
     methods = merge_tables((*TABLES, *tables))
     rpc = RequestContext(
         node=node,
         events=EventSystem(node),
         send_seconds=send_seconds,
+        throws_on_failure=throws_on_failure,
         call_gas=call_gas,
         calls=CallWatcher(call_seconds),
         trace_pool=TracePool() if trace_pool is None else trace_pool,

@@ -151,16 +151,13 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     at = resolve_view(rpc, block)
     call = rpc.limit_call(transaction.to_call(), at, block_override)
     tracer = ReplayTracer(trace_types, rpc.open_trace_budget())
-    try:
-        at.chain.call(
-            call,
-            header=at.header,
-            overrides=state_overrides,
-            block=block_override,
-            trace=partial(make_traced_vm, tracer=tracer),
-        )
-    except ValidationError as error:
-        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    at.chain.call(
+        call,
+        header=at.header,
+        overrides=state_overrides,
+        block=block_override,
+        trace=partial(make_traced_vm, tracer=tracer),
+    )
     return tracer.result()
 
 
@@ -194,10 +191,7 @@ def trace_raw_transaction(
     call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
     call = rpc.limit_call(call, at)
     tracer = ReplayTracer(trace_types, rpc.open_trace_budget())
-    try:
-        at.chain.call(call, header=at.header, trace=partial(make_traced_vm, tracer=tracer))
-    except ValidationError as error:
-        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    at.chain.call(call, header=at.header, trace=partial(make_traced_vm, tracer=tracer))
     return tracer.result()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pyevm_agents.rpc.block_ids import find_first_number, resolve_header
+from pyevm_agents.rpc.block_ids import find_first_number
 from pyevm_agents.rpc.codec import encode
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable
@@ -36,7 +36,9 @@ from pyevm_agents.tracing import TraceBudget
 from pyevm_agents.tracing.call_tracer import NODE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from eth.abc import BlockHeaderAPI
 
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -165,7 +167,7 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     The first `after` matches are skipped and at most `count` returned, of at most 1,000 blocks.
     """
     head = int(rpc.node.chain.head.block_number)
-    first, last = (_resolve_number(rpc, bound) for bound in (criteria.first, criteria.last))
+    first, last = (_resolve_number(rpc, bound, head) for bound in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -180,7 +182,7 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     end = None if criteria.count is None else criteria.skipped + criteria.count
     budget = rpc.open_trace_budget()
     calls: list[Json] = []
-    for call in _iter_calls(rpc, range(first, last + 1)):
+    for call in _iter_calls(rpc, rpc.node.chain.headers(first, last)):
         if end is not None and len(calls) >= end:
             break
         if criteria.matches(call):
@@ -189,9 +191,8 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     return calls[criteria.skipped :]
 
 
-def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:
-    for number in numbers:
-        header = resolve_header(rpc.node, BlockId(number=number))
+def _iter_calls(rpc: RequestContext, headers: Iterable[BlockHeaderAPI]) -> Iterator[Json]:
+    for header in headers:
         record = rpc.node.chain.block_with_receipts(header)
         with TraceBudget(pool=rpc.trace_pool) as budget:
             yield from flatten_calls(trace_transactions(rpc, record, parity_tracers(budget)))
@@ -202,10 +203,10 @@ def measure_call(call: Json) -> int:
     return NODE_BYTES + len(encode(call))
 
 
-def _resolve_number(rpc: RequestContext, wanted: BlockId) -> int:
-    """Return a block's number, which may be beyond the latest block."""
+def _resolve_number(rpc: RequestContext, wanted: BlockId, latest: int) -> int:
+    """Return a block's number, which may be beyond the latest block; see `logs.find_logs`."""
     if wanted.number is not None:
         return wanted.number
     if wanted.tag == "earliest":
         return find_first_number(rpc.node)
-    return int(resolve_header(rpc.node, wanted).block_number)
+    return latest + 1 if wanted.tag == "pending" else latest

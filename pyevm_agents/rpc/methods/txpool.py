@@ -81,4 +81,5 @@ def _serialize_by_nonce(line: list[PoolTransaction]) -> Json:
 def _summarize(transaction: SignedTransactionAPI) -> str:
     to = to_checksum_address(transaction.to) if transaction.to else "contract creation"
     price = effective_gas_price(transaction, None)
-    return f"{to}: {transaction.value} wei + {transaction.gas} gas at {price} wei"
+    # Clients parse geth's form, its multiplication sign included.
+    return f"{to}: {transaction.value} wei + {transaction.gas} gas \u00d7 {price} wei"

@@ -176,6 +176,25 @@ def test_folders_are_read_when_a_look_up_needs_them_and_again_when_they_change(
     assert known.find_name(b"\x60\x01") is None
 
 
+def test_those_in_folders_come_before_bundled_ones_in_the_first_look_up(tmp_path: Path) -> None:
+    signatures = {"error": "UnknownModel(string)", "function": "run(bytes,address)"}
+    for kind, signature in signatures.items():
+        name, _, types = signature.partition("(")
+        inputs = [
+            {"name": f"own{at}", "type": text, "indexed": False}
+            for at, text in enumerate(types.removesuffix(")").split(","))
+        ]
+        folder = tmp_path / kind
+        write_artifact(folder, "Own", b"\x60", {"type": kind, "name": name, "inputs": inputs})
+    selector = selector_of(signatures["error"])
+    assert watch(tmp_path).find_errors(selector)[0][0] == "Own"
+    data = selector + encode(["string"], ["x"])
+    assert decode_revert(data, watch(tmp_path)) == "UnknownModel(own0='x')"
+    function = watch(tmp_path).find_function_definition(selector_of(signatures["function"]))
+    assert function is not None
+    assert function.argument_names == ("own0", "own1")
+
+
 def test_added_contracts_come_before_those_in_folders(tmp_path: Path) -> None:
     write_artifact(tmp_path, "Old", b"\x60\x01")
     known = watch(tmp_path)

@@ -85,6 +85,18 @@ def test_block_1_has_the_base_fee_of_the_configuration(wei: int) -> None:
     assert genesis_wei == 0 or (genesis_wei - 1) - (genesis_wei - 1) // 8 < wei
 
 
+@pytest.mark.parametrize("gas_limit", [30_000_000, 5_001, 10**12])
+@pytest.mark.parametrize("wei", [0, 8, 1_000_000, 10**18])
+def test_genesis_may_have_the_base_fee_of_block_1(wei: int, gas_limit: int) -> None:
+    config = ChainConfig(base_fee_wei=wei, genesis_has_base_fee=True, block_gas_limit=gas_limit)
+    chain, again = Chain(config), Chain(config)
+    assert chain.head.base_fee_per_gas == wei
+    encoded = rlp.encode(chain.mine(()).block)
+    assert chain.head.base_fee_per_gas == wei
+    # By the rule of every block: an import checks it.
+    assert again.import_block(encoded).block.hash == chain.head.hash
+
+
 def test_prevrandao_is_pseudo_random_the_same_everywhere_and_can_be_set() -> None:
     # PREVRANDAO, PUSH0, MSTORE, MSIZE, PUSH0, RETURN
     code = bytes.fromhex("445f52595ff3")
@@ -352,7 +364,7 @@ def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeB
     chain = bench().chain
     unsigned = chain.build_unsigned_transaction(Call(to=STRANGER, sender=OWNER, gas=21_000))
     for_another = unsigned.as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id + 1)
-    with pytest.raises(ValidationError, match="signed for chain 31338: must be this chain, 31337"):
+    with pytest.raises(ValidationError, match="invalid chain id for signer: have 31338 want 31337"):
         chain.mine([for_another])
     assert chain.head.block_number == 0
     chain.mine([unsigned.as_signed_transaction(OWNER_KEY)])  # For any chain.

@@ -56,6 +56,7 @@ SECTIONS = [
     ),
     pytest.param({"origin": ORIGIN}, id="origin"),
     pytest.param({"code_size_bytes": 24_577}, id="code size"),
+    pytest.param({"genesis_has_base_fee": True}, id="base fee of genesis"),
     pytest.param({"models": (replace(PROFILE, decoding=RULES),)}, id="decoding"),
     pytest.param(
         {"models": (replace(PROFILE, chooser=b"\x09" * 32, chooser_token_gas=7),)}, id="chooser"
@@ -254,7 +255,7 @@ def test_an_empty_section_is_not_in_the_form() -> None:
     form = json.loads(ChainConfig(models=(PROFILE,)).to_json())
     assert form["version"] == 3
     sections = {"numeric_models", "numeric_schedule", "origin", "code_size_bytes"}
-    assert not sections & form.keys()
+    assert not (sections | {"genesis_has_base_fee"}) & form.keys()
     assert "decoding" not in form["models"][0]
 
 
@@ -270,6 +271,8 @@ def test_an_empty_section_is_not_in_the_form() -> None:
         ('"version":3', '"origin":{},"version":3', "invalid chain configuration: missing key"),
         ('"digest":', '"decoding":{},"digest":', "models"),
         ('"chain_id":', '"code_size_bytes":24576,"chain_id":', "code_size_bytes: not canonical"),
+        ('"limits":', '"genesis_has_base_fee":false,"limits":', "genesis_has_base_fee: not canon"),
+        ('"limits":', '"genesis_has_base_fee":1,"limits":', "fee 1: must be true or false"),
     ],
 )
 def test_an_empty_section_that_is_stated_is_refused(old: str, new: str, name: str) -> None:

@@ -250,6 +250,7 @@ def test_foreign_pages_and_hosts_are_refused(client: RestClient) -> None:
     assert (status, b"is not allowed" in body) == (403, True)
     assert client.send("GET", "/agents", Host="evil.example")[0] == 403
     assert client.send("POST", "/mcp", {}, Origin="https://evil.example")[0] == 403
+    assert client.send("GET", "/agents", Origin="A program")[0] == 200
     status, headers, _ = client.send("GET", "/agents", Origin=PAGE)
     assert (status, headers["access-control-allow-origin"]) == (200, PAGE)
     asked = {"Origin": PAGE, "Access_Control_Request_Method": "POST"}

@@ -194,6 +194,25 @@ def test_a_field_reaches_the_node(
         assert read(opened) == found
 
 
+@pytest.mark.parametrize("wei", [0, 7, 1_000_000, 1_000_000_000])
+def test_a_given_base_fee_is_that_of_blocks_0_and_1(wei: int, tmp_path: Path) -> None:
+    """As in anvil; by default genesis is that of recorded chains."""
+    (file := tmp_path / "genesis.json").write_text(json.dumps({"baseFeePerGas": hex(wei)}))
+    options: list[dict[str, Any]] = [{"base_fee_wei": wei}, {"genesis": file}]
+    for fields in options:
+        with open_node(plain(**fields, state_dir=tmp_path / "chain"), serve=False) as opened:
+            send(opened)
+            history = opened.request("eth_feeHistory", "0x2", "0x1", [])
+            assert [int(fee, 16) for fee in history["baseFeePerGas"][:2]] == [wei, wei]
+            opened.request("anvil_reset")
+    with open_node(plain(), serve=False) as opened:
+        genesis = opened.request("eth_getBlockByNumber", "0x0", False)  # noqa: FBT003 - JSON-RPC
+        assert [genesis[name] for name in ("baseFeePerGas", "gasUsed")] == [
+            hex(1_142_857_142),
+            "0x0",
+        ]
+
+
 @pytest.mark.parametrize(("order", "places"), [("fifo", [0, 1]), ("fees", [1, 0])])
 def test_transactions_wait_for_their_block_in_order(order: str, places: list[int]) -> None:
     config = plain(mining=MiningMode(is_automatic=False), order=order)
@@ -219,6 +238,29 @@ def test_genesis_comes_from_a_file_and_fields_override_it(tmp_path: Path) -> Non
         balances = [opened.request("eth_getBalance", one) for one in (FIRST, SECOND)]
         assert balances == [hex(10_000 * 10**18), "0x1"]
         assert int(opened.request("eth_call", {"to": CODE}), 16) == 42
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("start", [1_000, 2**33])
+@pytest.mark.parametrize("kept", ["state", "state_dir"])
+def test_time_goes_on_from_a_kept_chain(tmp_path: Path, kept: str, start: int) -> None:
+    """Long before and long after the world's time, the second start begins at the first's head."""
+    path = tmp_path / "kept"
+    fields = {"state_dir": path} if kept == "state_dir" else {"dump_path": path}
+    with open_node(plain(timestamp_seconds=start, **fields), serve=False) as opened:
+        opened.request("evm_mine", start + DAY)
+        opened.request("evm_increaseTime", 3_600)
+        opened.request("evm_mine")
+        head = opened.chain.head
+        assert start + DAY + 3_600 <= head.timestamp < start + 2 * DAY
+    fields = {"state_dir": path} if kept == "state_dir" else {"load_path": path}
+    with open_node(plain(**fields), serve=False) as opened:
+        assert opened.chain.head.timestamp == head.timestamp
+        opened.request("evm_increaseTime", 3_600)
+        opened.request("evm_mine")
+        assert head.timestamp + 3_600 <= opened.chain.head.timestamp < head.timestamp + DAY
 
 
 # -- mistakes -- #
@@ -297,8 +339,11 @@ def test_a_dump_is_written_at_the_end_and_loaded_at_the_start(tmp_path: Path) ->
     with open_node(plain(load_path=file, state_dir=folder), serve=False) as opened:
         assert opened.request("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5)
         send(opened)
-    with pytest.raises(ConfigError, match="is at block"):
+    with pytest.raises(ConfigError, match="is at block 2; load it into a new chain"):
         try_to_open(load_path=file, state_dir=folder)
+    with open_node(plain(load_path=file, dump_path=file, state_dir=folder), serve=False) as opened:
+        assert opened.notes == (f"Continued the chain in {folder}; {file} was not loaded.",)
+        assert opened.request("eth_blockNumber") == "0x2"
 
 
 def test_an_exception_leaves_the_dump_file_as_it_was(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_a_rollback_leaves_the_journal_as_it_is(nodes: JournaledNodes) -> None:
     mined(node, gone)
     mined(node, kept)
     node.submit_change(node.mine).result()
-    node.submit_change(lambda: node.history.rollback(1)).result()
+    node.submit_change(lambda: node.rollback(1)).result()
     assert waiting(nodes.start()) == [kept.hash]
 
 

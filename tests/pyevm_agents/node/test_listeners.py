@@ -37,9 +37,9 @@ def test_each_is_told_what_it_asks_for_until_it_asks_no_more(make: MakeNode) -> 
     end_first()
     mined(node, transaction(0, 1))
     told.clear()
-    node.submit_change(lambda: node.history.rollback(0)).result()
+    node.submit_change(lambda: node.rollback(0)).result()
     assert told == []  # No block was undone.
-    node.submit_change(lambda: node.history.rollback(2)).result()
+    node.submit_change(lambda: node.rollback(2)).result()
     assert told == ["second: undone [2, 1]"]
     end_second()
     mined(node, transaction(0, 0))

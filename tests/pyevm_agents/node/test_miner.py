@@ -166,3 +166,19 @@ def test_switching_automine_on_mines_what_waits_and_rehearses_agents() -> None:
         it.ask("evm_setAutomine", True)  # noqa: FBT003 - JSON-RPC has places
         assert [receipt(it, one)["status"] for one in sent] == ["0x1"] * 2
         assert len(it.model.requests) == 1
+
+
+@pytest.mark.parametrize("rehearses", [True, False])
+def test_runs_share_a_block_by_the_gas_that_they_use_not_by_their_limits(
+    *, rehearses: bool
+) -> None:
+    with closing(ThinkingNode(mining=MiningMode(is_automatic=False), rehearses=rehearses)) as it:
+        limit = hex(it.node.max_transaction_gas * 2 // 3)
+        other = {**it.run, "from": it.second}
+        forms: list[dict[str, Any]] = [it.run, other, it.transfer(), it.run]
+        sent = [it.ask("eth_sendTransaction", {**form, "gas": limit}) for form in forms]
+        assert len(it.ask("eth_getBlockByNumber", "pending", False)["transactions"]) == 4  # noqa: FBT003 - JSON-RPC has places
+        it.ask("evm_mine")
+        receipts = [receipt(it, one) for one in sent]
+        assert len({one["blockNumber"] for one in receipts}) == 1
+        assert [one["status"] for one in receipts] == ["0x1"] * 4

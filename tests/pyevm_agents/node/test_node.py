@@ -73,8 +73,7 @@ def test_what_does_not_fit_waits_for_the_next_block_in_the_order_of_nonces(
     for one in (big, after, other):
         mined(node, one)
     assert hashes(node.submit_change(node.mine).result()) == [other.hash]
-    assert hashes(node.submit_change(node.mine).result()) == [big.hash]
-    assert hashes(node.submit_change(node.mine).result()) == [after.hash]
+    assert hashes(node.submit_change(node.mine).result()) == [big.hash, after.hash]
 
 
 def test_a_block_holds_nine_blobs_at_most(make: MakeNode) -> None:
@@ -132,11 +131,34 @@ def test_a_fault_takes_away_what_it_failed_on(
 
 
 def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
-    node = make(is_automatic=False, interval_seconds=0.01)
+    seconds = itertools.count(START)
+    node = make(is_automatic=False, interval_seconds=0.01, now=lambda: next(seconds))
     told = threading.Semaphore(0)
     node.listeners.add(NodeListener(on_mined=lambda _: told.release()))
     for _ in range(3):
         assert told.acquire(timeout=HANG_SECONDS)
+
+
+@pytest.mark.parametrize("rehearses", [False, True])
+def test_empty_blocks_do_not_outrun_the_clock(make: MakeNode, *, rehearses: bool) -> None:
+    """A tick within the second of the head mines a transaction, but no empty block."""
+    seconds, looks, blocks = [START], threading.Semaphore(0), threading.Semaphore(0)
+
+    def now() -> float:
+        looks.release()
+        return seconds[0]
+
+    node = make(is_automatic=False, interval_seconds=0.001, now=now, rehearses=rehearses)
+    node.listeners.add(NodeListener(on_mined=lambda _: blocks.release()))
+    for later in range(1, 4):
+        for _ in range(10 * later):
+            assert looks.acquire(timeout=HANG_SECONDS)
+        assert node.chain.head.timestamp == START + later - 1
+        seconds[0] += 1
+        assert blocks.acquire(timeout=HANG_SECONDS)
+    node.send(lambda: transaction(0, 0))
+    assert blocks.acquire(timeout=HANG_SECONDS)
+    assert node.chain.head.timestamp == START + 4
 
 
 def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:

@@ -53,4 +53,4 @@ def test_what_fits_is_chosen_for_a_header(make: MakeNode) -> None:
         mined(node, one)
     header = node.next_block.build_header()
     assert node.pending.select_transactions(header) == sent
-    assert node.pending.select_transactions(header.copy(gas_limit=50_000)) == sent[:2]
+    assert node.pending.select_transactions(header.copy(gas_limit=20_999)) == []

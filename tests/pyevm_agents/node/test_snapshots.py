@@ -13,7 +13,13 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import snapshots
 from pyevm_agents.node.clock import ClockSettings
 from pyevm_agents.node.listeners import NodeListener
-from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY, mined, transaction
+from tests.pyevm_agents.node.senders_of_tests import (
+    ADDRESSES,
+    NOBODY,
+    START,
+    mined,
+    transaction,
+)
 
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI
@@ -75,7 +81,7 @@ def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeN
         node.submit_change(node.mine).result()
     assert [node.chain.state(one).get_balance(NOBODY) for one in headers] == [1, 2, 3]
     assert [node.chain.state_root(one) for one in headers] == [told[one.hash] for one in headers]
-    node.submit_change(lambda: node.history.rollback(2)).result()
+    node.submit_change(lambda: node.rollback(2)).result()
     assert node.chain.head == headers[1]
     assert node.chain.balance(NOBODY) == 1  # What was set after it was undone with the next one.
     assert node.chain.state(headers[2]).get_balance(NOBODY) == 2  # It is on the chain no more.
@@ -120,7 +126,7 @@ NEW: tuple[object, ...] = (
 
 
 def test_nothing_is_left_of_what_was_before_a_reset(make: MakeNode) -> None:
-    node = make(is_automatic=False)
+    node = make(is_automatic=False, now=lambda: START)
     before = node.instance_id
     changed(node)
     node.submit_change(node.reset).result()
@@ -131,7 +137,7 @@ def test_nothing_is_left_of_what_was_before_a_reset(make: MakeNode) -> None:
 @pytest.mark.parametrize("go_back", ["reset", "revert"])
 def test_who_watches_is_told_when_all_is_as_it_was(make: MakeNode, go_back: str) -> None:
     """A listener sees the restored state; a listener that fails stops nothing."""
-    node = make(is_automatic=False)
+    node = make(is_automatic=False, now=lambda: START)
     number = node.submit_change(node.history.snapshot).result()
     changed(node)
     seen: list[tuple[object, ...]] = []
@@ -160,8 +166,8 @@ def test_a_chain_goes_back_by_no_more_than_it_has(make: MakeNode) -> None:
     assert node.history.count_blocks_since(number) == 1
     assert node.history.count_blocks_since(number + 1) == 0
     with pytest.raises(ConfigError, match="current height 2, depth 3"):
-        node.submit_change(lambda: node.history.rollback(3)).result()
-    node.submit_change(lambda: node.history.rollback(2)).result()
+        node.submit_change(lambda: node.rollback(3)).result()
+    node.submit_change(lambda: node.rollback(2)).result()
     assert node.chain.head.block_number == 0
 
 

@@ -11,15 +11,15 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import Keys, Node
-from pyevm_agents.node.state_dump import MAX_FILLED_BLOCKS, dump, load
+from pyevm_agents.node.state_dump import DUMP_FORMAT, MAX_FILLED_BLOCKS, dump, load
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS, NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 START = ChainConfig().genesis_timestamp_seconds
 
-ANVILS = {
+ANVILS: dict[str, object] = {
     "block": {
         "number": "0x2",
         "beneficiary": "0x0000000000000000000000000000000000000000",
@@ -66,10 +66,55 @@ def test_a_dump_is_loaded_into_another_node(node: Node) -> None:
     other.close()
 
 
-def test_a_dump_of_anvils_is_loaded(node: Node) -> None:
-    load(node, ANVILS)
-    head = node.chain.head
-    assert (head.block_number, head.timestamp) == (2, START + 500)
+def _without(form: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: value for name, value in form.items() if name not in names}
+
+
+BLOCK = ANVILS["block"]
+assert isinstance(BLOCK, dict)
+
+
+@pytest.mark.parametrize(
+    ("form", "head"),
+    [
+        (ANVILS, (2, START + 500, 875_629_517)),
+        # anvil 0.3: numbers are JSON numbers, or all of them texts.
+        (
+            ANVILS | {"block": BLOCK | {"number": 2, "timestamp": START + 500}},
+            (2, START + 500, 875_629_517),
+        ),
+        (
+            _without(ANVILS, "historical_states")
+            | {
+                "block": {
+                    "number": "0x2",
+                    "coinbase": "0x" + "00" * 20,
+                    "timestamp": hex(START + 500),
+                    "gas_limit": "0x1c9c380",
+                    "basefee": hex(875_629_517),
+                },
+                "best_block_number": "0x2",
+            },
+            (2, START + 500, 875_629_517),
+        ),
+        # anvil 0.1: the accounts alone, then with a block, without its blocks.
+        ({"accounts": ANVILS["accounts"]}, (0, START, None)),
+        ({"accounts": ANVILS["accounts"], "block": None}, (0, START, None)),
+        (_without(ANVILS, "block"), (2, START + 2, None)),
+        (
+            {"accounts": ANVILS["accounts"], "block": {"number": 1, "timestamp": 1}},
+            (1, START + 1, None),
+        ),
+    ],
+)
+def test_dumps_of_all_versions_of_anvil_are_loaded(
+    node: Node, form: object, head: tuple[int, int, int | None]
+) -> None:
+    load(node, json.loads(json.dumps(form)))
+    loaded = node.chain.head
+    number, timestamp, base_fee_wei = head
+    assert (loaded.block_number, loaded.timestamp) == (number, timestamp)
+    assert base_fee_wei in {None, loaded.base_fee_per_gas}
     address = bytes.fromhex("5fbdb2315678afecb367f032d93f642f64180aa3")
     account = node.chain.account(address, [1])  # type: ignore[arg-type]
     assert account == GenesisAccount(balance_wei=5, nonce=1, code=b"\x01", storage={1: 42})
@@ -81,6 +126,12 @@ def test_a_dump_of_anvils_is_loaded(node: Node) -> None:
         (None, "not a state dump"),
         ({}, "state dump format None"),
         ({"format": "x"}, "state dump format 'x'"),
+        ({"format": DUMP_FORMAT, "accounts": {}}, "state dump block None"),
+        (ANVILS | {"block": 7}, "state dump block 7"),
+        (ANVILS | {"block": BLOCK | {"number": 1.5}}, "block.number 1.5"),
+        (ANVILS | {"block": BLOCK | {"number": True}}, "block.number True"),
+        (ANVILS | {"block": BLOCK | {"timestamp": -1}}, "block.timestamp -1"),
+        (ANVILS | {"block": BLOCK | {"basefee": "much"}}, "block.basefee 'much'"),
         (ANVILS | {"block": {"number": "0x2"}}, "block.timestamp None"),
         (ANVILS | {"block": {"number": "two", "timestamp": "0x1"}}, "block.number 'two'"),
         (

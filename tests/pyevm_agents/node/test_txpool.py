@@ -85,6 +85,7 @@ class PoolMachine(RuleBasedStateMachine):
         one = data.draw(st.sampled_from(self.waiting))
         self.rows.write({pool_key(one.sender, one.nonce): None})  # As the block's commit does.
         self.pool.on_mined([one])
+        self.pool.remove_stale(lambda sender: one.nonce + 1 if sender == one.sender else 0)
         self.waiting = [
             it for it in self.waiting if it.sender != one.sender or it.nonce > one.nonce
         ]
@@ -111,7 +112,9 @@ class PoolMachine(RuleBasedStateMachine):
             assert found.transaction == one
         ready, queued = self.pool.content(lambda address: self.nonces[address])
         told = [it for lines in (ready, queued) for line in lines.values() for it in line]
-        assert {it.transaction.hash for it in told} == {it.hash for it in self.waiting}
+        assert {it.transaction.hash for it in told} == {
+            it.hash for it in self.waiting if it.nonce >= self.nonces[it.sender]
+        }
         for address, line in ready.items():
             end = self.pool.next_nonce(address, self.nonces[address])
             assert all(it.transaction.nonce < end for it in line)

@@ -82,7 +82,8 @@ def local_node(config: ChainConfig | None = None) -> Iterator[LocalNode]:
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     seconds = itertools.count(START_SECONDS)
     chain = Chain(config or ChainConfig(), accounts=accounts)
-    node = Node(chain, now=lambda: next(seconds), keys=keys)
+    start = chain.head.timestamp
+    node = Node(chain, now=lambda: next(seconds), keys=keys, since_seconds=start)
     yield LocalNode(node, build_node_service(node, send_seconds=240))
     node.close()
 

@@ -52,6 +52,7 @@ class Served:
             now=self.now,
             keys=Keys(KEYS),
             mining=MiningMode(is_automatic=self.is_automatic),
+            since_seconds=START if self.chain is None else None,
         )
         self.service = build_node_service(self.node, send_seconds=240)
         self.dispatcher = Dispatcher(self.service)

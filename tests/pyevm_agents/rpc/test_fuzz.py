@@ -47,6 +47,8 @@ TRACERS: list[object] = [
     {"tracer": "{step: function() {}}"},
     {"enableMemory": True, "disableStack": True, "limit": 3},
     {"stateOverrides": {}, "blockOverrides": {"number": "0x9"}},
+    *({"txIndex": index} for index in ("0x0", "0x1", "0x7", -1)),
+    {"stateOverride": {}},
 ]
 
 
@@ -136,9 +138,30 @@ class Fuzz:
                 "code": lambda: self.pick(DATA),
                 "state": lambda: {str(self.pick(self.hashes)): self.pick(self.hashes)},
                 "stateDiff": lambda: {str(self.pick(self.hashes)): self.pick(self.hashes)},
+                "movePrecompileToAddress": lambda: self.pick(self.accounts),
             }
         )
         return {str(self.pick(self.accounts)): account}
+
+    def block_override(self) -> object:
+        return self.form(
+            {
+                "number": lambda: self.pick(NUMBERS),
+                "time": lambda: self.pick(NUMBERS),
+                "gasLimit": lambda: self.pick(NUMBERS),
+                "feeRecipient": lambda: self.pick(self.accounts),
+                "prevRandao": lambda: self.pick(self.hashes),
+                "baseFeePerGas": lambda: self.pick(NUMBERS, ["0x" + "f" * 64]),
+                "blobBaseFee": lambda: self.pick(NUMBERS, ["0x" + "f" * 64]),
+            }
+        )
+
+    def call_trace(self) -> object:
+        return {
+            "stateOverrides": self.overrides(),
+            "blockOverrides": self.block_override(),
+            "txIndex": self.pick(NUMBERS),
+        }
 
     def simulated(self) -> object:
         calls = [self.transaction() for _ in range(self.chance.randint(0, 3))]
@@ -146,14 +169,7 @@ class Fuzz:
             {
                 "calls": lambda: calls,
                 "stateOverrides": self.overrides,
-                "blockOverrides": lambda: self.form(
-                    {
-                        "number": lambda: self.pick(NUMBERS),
-                        "time": lambda: self.pick(NUMBERS),
-                        "gasLimit": lambda: self.pick(NUMBERS),
-                        "baseFeePerGas": lambda: self.pick(NUMBERS),
-                    }
-                ),
+                "blockOverrides": self.block_override,
             }
         )
         return {"blockStateCalls": [block] * self.chance.randint(0, 2), "validation": self.rarely()}
@@ -172,9 +188,10 @@ class Fuzz:
             "call": self.transaction,
             "filter": self.log_filter,
             "options": lambda: self.chance.choice(
-                [self.log_filter(), self.pick(TRACERS), self.simulated()]
+                [self.log_filter(), self.pick(TRACERS), self.simulated(), self.call_trace()]
             ),
             "stateOverrides": self.overrides,
+            "blockOverride": self.block_override,
             "account": lambda: self.pick(self.accounts),
             "block": lambda: self.pick(BLOCKS),
             "number": lambda: self.pick(BLOCKS),

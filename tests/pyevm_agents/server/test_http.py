@@ -225,7 +225,7 @@ def test_other_hosts_are_refused(host: str) -> None:
 def test_other_origins_are_refused() -> None:
     async def talk(served: Served) -> None:
         body = message("echo")
-        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "x"):
+        for origin in ("https://evil.example", "null", "http://localhost.evil.example", "x://"):
             response = await served.http(body=body, Origin=origin)
             assert response.status == 403
             assert response.body.startswith(b"Origin ")
@@ -237,6 +237,17 @@ def test_other_origins_are_refused() -> None:
         response = await served.http(body=body, Origin=f"http://127.0.0.1:{served.port}")
         assert response.status == 200
         assert "Access-Control-Allow-Origin" not in response.headers
+
+    serve(talk)
+
+
+def test_a_program_that_names_itself_in_its_origin_may_ask() -> None:
+    async def talk(served: Served) -> None:
+        response = await served.http(body=message("echo"), Origin="Titanoboa")
+        assert response.status == 200
+        assert "Access-Control-Allow-Origin" not in response.headers
+        host = await served.http(body=message("echo"), Origin="Titanoboa", Host="evil.example")
+        assert host.status == 403
 
     serve(talk)
 

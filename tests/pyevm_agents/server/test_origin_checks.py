@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.server.origin_checks import AccessPolicy
 
 LOCAL = AccessPolicy(bound_host="127.0.0.1")
@@ -80,7 +81,7 @@ def test_the_nodes_own_origin_may_ask(host: str) -> None:
 def test_a_wildcard_is_a_port_or_an_extension() -> None:
     access = AccessPolicy(
         bound_host="127.0.0.1",
-        allowed_origins=frozenset({"http://localhost:*", "chrome-extension://*", "https://*"}),
+        allowed_origins=frozenset({"http://localhost:*", "chrome-extension://*"}),
     )
     for origin in ("http://localhost:3000", "http://LOCALHOST:1", "chrome-extension://abc"):
         assert access.is_cors_allowed(origin)
@@ -105,24 +106,50 @@ def test_other_pages_may_not(origin: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "allowed", ["https://*", "https://*.example", "http://*:3000", "*.x", "**"]
+)
+def test_a_wildcard_that_would_allow_nothing_is_refused(allowed: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed origin .*: \* must stand alone"):
+        AccessPolicy(bound_host="127.0.0.1", allowed_origins=frozenset({allowed}))
+
+
+@pytest.mark.parametrize(
     "origin",
     [
         *("http://evil.com\\@localhost", "http://user@localhost", "http://evil.example/localhost"),
-        *("http://localhost/", "http://localhost?", "http://[", "localhost", "", "NULL/"),
+        *("http://localhost?", "http://[", "NULL/", "https://a!b.example", "https://\udc99"),
         *("http://localhost, http://evil.example", "http://localhost:", "http://localhost:123456"),
     ],
 )
-def test_forms_that_no_browser_sends_are_refused_everywhere(origin: str) -> None:
-    for access in (LOCAL, ANY):
+def test_what_a_page_may_have_sent_in_another_form_is_refused(origin: str) -> None:
+    for access in (LOCAL, OPEN, NAMED):
         reason = access.explain_refusal("localhost", origin)
         assert reason is not None
-        assert reason.endswith("must be scheme://host:port, as browsers send it.")
+        assert reason.startswith(f"Origin {origin!r}")
         assert not access.is_cors_allowed(origin)
+    assert ANY.explain_refusal("localhost", origin) is None
 
 
-def test_what_no_header_can_repeat_is_refused() -> None:
-    assert ANY.explain_refusal("localhost", "https://\udc99") is not None
-    assert not ANY.is_cors_allowed("https://ü")
+@pytest.mark.parametrize("origin", ["Titanoboa", "localhost", "localhost:8545", "boa/0.2 (x)", ""])
+def test_the_name_of_a_program_is_no_origin_of_a_page(origin: str) -> None:
+    """The library titanoboa sends `Origin: Titanoboa`; a browser sends scheme://host or `null`."""
+    for access in (LOCAL, OPEN, NAMED, ANY):
+        assert access.explain_refusal("localhost", origin) is None
+        assert not access.is_cors_allowed(origin), "no page reads the response"
+        if access is not ANY:
+            assert access.explain_refusal("evil.example", origin) is not None
+
+
+def test_what_no_header_can_repeat_is_not_repeated() -> None:
+    for origin in ("https://\udc99", "https://ü", "https://a\x00b"):
+        assert not ANY.is_cors_allowed(origin)
+
+
+@given(st.text(min_size=1).filter(lambda text: "*" not in text))
+def test_an_origin_that_the_option_accepts_is_allowed(origin: str) -> None:
+    named = AccessPolicy(bound_host="127.0.0.1", allowed_origins=frozenset({origin}))
+    assert named.explain_refusal("localhost", origin) is None
+    assert ANY.explain_refusal("localhost", origin) is None
 
 
 def test_pages_that_were_allowed() -> None:

@@ -229,7 +229,8 @@ def test_other_pages_are_refused() -> None:
         for origin in ("http://localhost:3000", "chrome-extension://wallet"):
             assert (await (await handshake(served, Origin=origin)).response()).status == 403
         own = f"http://127.0.0.1:{served.port}"
-        assert (await (await handshake(served, Origin=own)).response()).status == 101
+        for origin in (own, "Titanoboa"):
+            assert (await (await handshake(served, Origin=origin)).response()).status == 101
 
     serve(talk)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from eth.constants import BLANK_ROOT_HASH
@@ -18,6 +19,9 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state.account_db import StateAccountDB
 from pyevm_agents.state.dump import dump_accounts, load_accounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ADDRESSES = st.binary(min_size=20, max_size=20).map(Address)
 ACCOUNTS = st.builds(
@@ -91,16 +95,31 @@ def test_an_account_with_an_unknown_address_or_slot_is_dumped_by_hash(unknown: b
     assert load_accounts(db, BLANK_ROOT_HASH, dumped) == accounts.state_root
 
 
-@given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
-def test_a_dump_of_anvils_gives_the_same_state(accounts: dict[Address, GenesisAccount]) -> None:
+def _word(number: int) -> str:
+    return f"0x{number:064x}"
+
+
+@given(
+    st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5),
+    st.sampled_from([_word, hex]),
+    st.sampled_from([_word, hex]),
+    st.sampled_from([hex, int]),
+)
+def test_a_dump_of_anvils_gives_the_same_state(
+    accounts: dict[Address, GenesisAccount],
+    write_slot: Callable[[int], str],
+    write_value: Callable[[int], str],
+    write_number: Callable[[int], object],
+) -> None:
+    """Versions of anvil before 1.0 write slots and values without leading zeros."""
     chain, other = Chain(ChainConfig(), accounts=accounts), Chain(ChainConfig())
     form = {
         to_hex(address): {
-            "nonce": account.nonce,
+            "nonce": write_number(account.nonce),
             "balance": hex(account.balance_wei),
             "code": to_hex(account.code),
             "storage": {
-                f"0x{slot:064x}": f"0x{value:064x}"
+                write_slot(slot): write_value(value)
                 for slot, value in {**account.storage, 2**255: 0}.items()
             },
         }
@@ -126,7 +145,9 @@ ACCOUNT = {"nonce": "0x0", "balance": "0x0", "code": "0x", "storage": {}}
         {"0x" + "11" * 20: ACCOUNT | {"nonce": 2**64}},
         {"0x" + "11" * 20: ACCOUNT | {"nonce": True}},
         {HASH: ACCOUNT | {"nonce": "0x" + "f" * 17}},
-        {HASH: ACCOUNT | {"nonce": 1}},
+        {HASH: ACCOUNT | {"nonce": 1.0}},
+        {"0x" + "11" * 20: ACCOUNT | {"storage": {"0x" + "1" * 65: "0x1"}}},
+        {"0x" + "11" * 20: ACCOUNT | {"storage": {"1": "0x1"}}},
         {HASH: ACCOUNT | {"balance": "-0x1"}},
         {HASH: ACCOUNT | {"code": "0xz"}},
         {HASH: ACCOUNT | {"storage": []}},

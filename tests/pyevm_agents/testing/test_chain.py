@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FIRST = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 STRANGER = to_checksum_address("0x" + "57" * 20)
 ETHER = 10**18
+DAY = 86_400
 
 
 @pytest.fixture
@@ -235,6 +236,24 @@ def test_a_second_goes_by_with_each_block(agent_chain: AgentChain) -> None:
     agent_chain.set_next_timestamp(begun + 1_000)
     agent_chain.mine(2)
     assert agent_chain.time == begun + 1_001
+
+
+@pytest.mark.parametrize(
+    ("method", "later"), [("evm_mine", None), ("evm_mine", DAY), ("hardhat_mine", DAY)]
+)
+def test_an_increase_moves_the_next_block_by_as_much(
+    agent_chain: AgentChain, method: str, later: int | None
+) -> None:
+    for seconds in (30, 3_600, 3_600):
+        begun = agent_chain.time
+        if method == "hardhat_mine":
+            agent_chain.request(method, 2, later)
+        else:
+            agent_chain.request(method, *([] if later is None else [begun + later]))
+        head = agent_chain.time
+        agent_chain.increase_time(seconds)
+        agent_chain.mine()
+        assert agent_chain.time == head + seconds
 
 
 def test_no_block_is_before_its_parent(agent_chain: AgentChain) -> None:

@@ -36,6 +36,7 @@ UNLIKE = {
     ("precompile as recipient", "4byteTracer"): "as above",
     ("out of gas for storage", "prestate"): "anvil shows the slot that there was no gas to touch",
     ("creation of a funded account that destroys itself", "stateDiff"): "anvil does not show it",
+    ("delegation set and used", "prestate"): "geth looks for delegates before the authorizations",
     ("delegation set and used", "stateDiff"): "anvil does not show the code that was set",
     ("write protection of a slot", "prestate"): "anvil does not show a slot that was not written",
 }
@@ -56,7 +57,10 @@ ERRORS = {
     "StackUnderflow": "stack underflow",
     "StateChangeDuringStaticCall": "write protection",
     "contract creation code storage out of gas": "out of gas",
-    "out of gas: out of memory": "out of gas",
+    "bad elliptic curve pairing size": "precompiled failed",
+    "gas uint64 overflow": "out of gas",
+    "invalid input length": "precompiled failed",
+    "point is not on curve": "precompiled failed",
 }
 """Messages of anvil and geth that differ, mapped to common ones."""
 
@@ -116,6 +120,8 @@ def _words(error: str) -> str:
     for beginning in ("stack underflow", "stack limit reached", "invalid opcode"):
         if error.startswith(beginning):  # geth tells how high the stack was, and which opcode.
             return beginning
+    if error.startswith("out of gas: "):  # geth tells what the gas was for.
+        return "out of gas"
     return ERRORS.get(error, error)
 
 

@@ -78,7 +78,7 @@ def test_logs_and_calls_are_in_their_order() -> None:
         "  Shop::buy{value: 3}(count: 1000000000000000000 [1e18])",
         "    ├─ emit Done(by: Till (0xDDdD…DDDd), count: 1)",
         "    ├─ Till::buy(count: 5)",
-        "    │   └─ ← [Revert] Undone(count=70000)",
+        "    │   └─ ← [Revert] Undone(70000)",
         "    ├─ emit Done(by: Till (0xDDdD…DDDd), count: 2)",
         "    ├─ emit Done(by: Till (0xDDdD…DDDd), count: 3)",
         "    └─ ← [Return] count: 7",

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from eth_utils import keccak
 
+from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.tracing import create_tracer
 from tests.chain_bench import OWNER, STRANGER
-from tests.pyevm_agents.tracing.scenario import CONTRACT
-from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, STORE
+from tests.pyevm_agents.tracing.assembler import asm
+from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
+from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, CREATED, STORE
 
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
@@ -66,10 +68,11 @@ def test_an_account_that_there_was_no_gas_to_touch_is_left_out() -> None:
     }
 
 
-def test_who_signed_an_authorisation_and_whom_it_names_are_there_as_they_were() -> None:
+def test_who_signed_an_authorisation_is_there_as_it_was_and_whom_it_names_is_not() -> None:
     shown = prestate("delegation set and used")
     assert shown[key(STRANGER)] == {"balance": "0x1", "storage": {SLOT_1: ZERO}}
-    assert shown[key(CALLEE)]["code"] == "0x" + STORE.hex()
+    assert key(CALLEE) not in shown  # geth looks for delegates before the authorizations.
+    assert key(CALLEE) in prestate("transaction to a delegated account")
     assert key(STRANGER) not in prestate("delegation that is not valid")
     assert key(STRANGER) in prestate("delegation that is not valid", includeEmpty=True)
 
@@ -99,3 +102,32 @@ def test_an_account_that_was_destroyed_is_before_and_not_after() -> None:
     (destroyed,) = shown["pre"].keys() - {key(OWNER)}
     assert shown["pre"][destroyed] == {"balance": "0x8"}
     assert destroyed not in shown["post"]
+
+
+@pytest.mark.parametrize(
+    ("initcode", "storage"),
+    [
+        ("0x01 SLOAD POP CALLER SELFDESTRUCT", {SLOT_1: ZERO}),
+        ("0x07 0x01 SSTORE CALLER SELFDESTRUCT", {SLOT_1: ZERO}),
+        ("0x01 SLOAD POP CALLER SELFDESTRUCT", None),
+    ],
+    ids=["read", "written", "not shown"],
+)
+def test_an_account_that_was_created_and_destroyed_has_all_its_slots_before(
+    initcode: str, storage: dict[str, str] | None
+) -> None:
+    scenario = Scenario(
+        name="destroyed",
+        to=None,
+        data=asm(initcode),
+        accounts={CREATED: GenesisAccount(balance_wei=8)},
+    )
+    options = {"diffMode": True, "disableStorage": storage is None}
+    shown: Any = scenario.trace(
+        create_tracer({"tracer": "prestateTracer", "tracerConfig": options})
+    )
+    assert shown["pre"][key(CREATED)] == {
+        "balance": "0x8",
+        **({} if storage is None else {"storage": storage}),
+    }
+    assert key(CREATED) not in shown["post"]

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing import MuxTracer, NoopTracer, create_tracer
 from pyevm_agents.tracing.call_tracer import CallTracer
+from pyevm_agents.tracing.erc7562_tracer import Erc7562Tracer
 from pyevm_agents.tracing.flat_call_tracer import FlatCallTracer
 from pyevm_agents.tracing.four_byte_tracer import FourByteTracer
+from pyevm_agents.tracing.keccak_tracer import KeccakTracer
 from pyevm_agents.tracing.prestate_tracer import PrestateTracer
 from pyevm_agents.tracing.registry import TRACERS
 from pyevm_agents.tracing.struct_log_tracer import StructLogTracer
@@ -30,6 +32,8 @@ JSON = st.recursive(
         ("prestateTracer", PrestateTracer),
         ("4byteTracer", FourByteTracer),
         ("flatCallTracer", FlatCallTracer),
+        ("erc7562Tracer", Erc7562Tracer),
+        ("keccak256PreimageTracer", KeccakTracer),
         ("noopTracer", NoopTracer),
         ("muxTracer", MuxTracer),
         (None, StructLogTracer),
@@ -51,6 +55,11 @@ def test_options_that_are_null_are_their_defaults() -> None:
     create_tracer({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": None}})
 
 
+@pytest.mark.parametrize("name", TRACERS)
+def test_options_of_other_tracers_are_ignored(name: str) -> None:
+    create_tracer({"tracer": name, "tracerConfig": {"onlyTopCall": True, "noSuchOption": [1]}})
+
+
 @pytest.mark.parametrize(
     ("request_", "named"),
     [
@@ -58,11 +67,17 @@ def test_options_that_are_null_are_their_defaults() -> None:
         ({"tracer": 5}, "tracer 5: must be a name"),
         ({"tracer": "stateDiff"}, "'stateDiff': unknown tracer"),
         ({"tracer": "{step: function() {}}"}, "JavaScript"),
-        ({"tracer": "callTracer", "tracerConfig": {"onlyTop": True}}, "onlyTop"),
         ({"tracer": "callTracer", "tracerConfig": {"withLog": "yes"}}, "withLog"),
         ({"tracer": "callTracer", "tracerConfig": [1]}, "callTracer: options must be an object"),
-        ({"tracer": "4byteTracer", "tracerConfig": {"x": 1}}, "4byteTracer"),
-        ({"tracer": "muxTracer", "tracerConfig": {"callTracer": {"x": 1}}}, "callTracer: "),
+        ({"tracer": "muxTracer", "tracerConfig": {"callTracer": [1]}}, "callTracer: "),
+        (
+            {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True, "includeEmpty": True}},
+            "cannot use diffMode with includeEmpty",
+        ),
+        *(
+            ({"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": value}}, "ignored")
+            for value in ("0x1", [1], ["1"], [None], ["0xzz"], {"0x1": 1})
+        ),
         ({"tracer": "muxTracer", "tracerConfig": {"x": {}}}, "'x'"),
         ({"enableMemory": 1}, "enableMemory"),
         ({"limit": -1}, "limit"),
@@ -95,6 +110,7 @@ def test_several_tracers_see_one_execution() -> None:
         "callTracer": {"withLog": True},
         "prestateTracer": {"diffMode": True},
         "4byteTracer": None,
+        "erc7562Tracer": {"withLog": True},
         "noopTracer": {},
         "muxTracer": {"flatCallTracer": {}},
     }

@@ -110,6 +110,7 @@ def test_a_question_is_asked_with_its_terms(chain: CouncilChain) -> None:
     words = ("--agents", "5", "--bond", "2gwei", "--reward", "3gwei", "--deadline", "2h")
     needs = ("--capability", "text", "--domain", "numbers", "--specifications", "In base ten")
     options = ("--option", "yes", "--option", "no")
+    chain.ask_node("evm_increaseTime", 30 * 24 * HOUR)  # No block came since.
     form = run_json(chain, "ask", QUESTION, *words, *needs, *options)
     client = CouncilClient(chain.url, chain.canonical)
     [view] = client.read_views([form["request"]])

@@ -31,6 +31,7 @@ from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.database import CONFIG_KEY, pool_key
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.app import main
+from pyevm_agents.cli.node.anvil_options import build_ignored_options
 from pyevm_agents.cli.node.command import build_config
 from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.config import ChainConfig
@@ -199,8 +200,17 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "not an address of this machine"),
-        (["--prune-history"], "unsupported option --prune-history: history is stored on disk"),
-        (["--chainid", "5"], "Did you mean"),
+        (
+            ["--state-interval", "5"],
+            "unsupported option --state-interval: --state-dir stores every",
+        ),
+        (["--chainid", "5"], "--chain-id'?"),
+        (["--chain_ID", "5"], "Did you mean '--chain-id'?"),
+        (["--step-tracing"], "Did you mean '--steps-tracing'?"),
+        (["--memory-limits", "5"], "Did you mean '--memory-limit'?"),
+        (["--gas-price", "much"], "'much' is not a valid integer"),
+        (["--network", "optimism"], "'optimism' is not 'ethereum'"),
+        (["--disable-block-gas-limit", "--gas-limit", "50000000"], "exclude each other"),
         (["--mnemonic-random", "13"], "'13' is not one of '12', '15', '18', '21', '24'"),
         (["--mnemonic-random", "--mnemonic", "x"], "--mnemonic-random and --mnemonic exclude"),
         (["--order", "price"], "'price' is not one of 'fees', 'fifo'"),
@@ -224,6 +234,39 @@ def test_a_mistake_gets_one_clear_line(
     assert "Traceback" not in told.output
 
 
+VALUES = {"--color": "never", "--cache-path": "x", "--network": "ethereum"}
+
+
+def test_options_of_anvil_without_an_effect_cost_a_line_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The node starts with all of them, and with what wrappers of anvil always pass."""
+    ignored = [option for option in build_ignored_options() if "--gas-price" not in option.opts]
+    given = [
+        part
+        for option in ignored
+        for part in (option.opts[-1], VALUES.get(option.opts[0], "7"))[
+            : 1 if option.is_flag or option.count else 2
+        ]
+    ]
+    given += ["--network", "ethereum", "--gas-price", "5", "--gas-price", "6"]
+
+    async def stop_at_once(_: Server) -> None:
+        return None
+
+    monkeypatch.setattr(Server, "wait_stopped", stop_at_once)
+    run = CliRunner().invoke(main, ["node", "--no-model", "-p", "0", *given])
+    assert run.exit_code == 0, run.output
+    lines = run.stderr.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        *(["Warning:", option.opts[0]] for option in ignored),
+        ["Warning:", "--gas-price"],
+    ]
+    assert all(re.fullmatch(r"Warning: -\S+ has no effect: .+", line) for line in lines)
+    quiet = CliRunner().invoke(main, ["node", "--no-model", "-p", "0", "--quiet", *given])
+    assert (quiet.exit_code, quiet.output) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("options", "fields"),
     [
@@ -239,11 +282,19 @@ def test_a_mistake_gets_one_clear_line(
         (["--order", "fifo", "--auto-impersonate"], {"order": "fifo", "impersonates_all": True}),
         (["--code-size-limit", "30000"], {"code_size_bytes": 30_000}),
         (["--disable-code-size-limit"], {"code_size_bytes": 2**20}),
+        (["--disable-block-gas-limit"], {"gas_limit": 10**12}),
+        (
+            ["--auto-unlock", "--block-gas-limit", "6000"],
+            {"impersonates_all": True, "gas_limit": 6_000},
+        ),
+        (["--jobs", "0", "--network", "ethereum"], {}),
         (["--base-fee", "7", "--timestamp", "8"], {"base_fee_wei": 7, "timestamp_seconds": 8}),
         (["--hardfork", "Cancun"], {"fork_name": "cancun"}),
         (["--fork-name", "latest"], {"fork_name": "prague"}),
         (["--init", "g.json"], {"genesis": Path("g.json")}),
         (["--registries"], {"registries": "testnet"}),
+        (["--no-create2"], {"has_create2_deployer": False}),
+        (["--throw-on-failure"], {"throws_on_failure": True}),
         (["--schedule", "cold=5"], {"schedule": parse_short_prices({"cold": 5})}),
         (["--fixture", "nested"], {"fixture": "nested"}),
         (["--no-model"], {"models": ()}),
@@ -384,7 +435,7 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
         (b"{", "not JSON"),
         (b"[]", "not a state dump: must be a JSON object"),
         (b'{"format": "geth"}', "state dump format 'geth'"),
-        (b'{"block": {"number": 5}, "accounts": {}}', "block.number 5"),
+        (b'{"block": {"number": 5}, "accounts": {}}', "block.timestamp None"),
         (b"\x1f\x8bxx", "truncated or damaged"),
     ],
 )

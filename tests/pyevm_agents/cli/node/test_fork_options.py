@@ -7,6 +7,8 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +18,7 @@ from click.testing import CliRunner
 from pyevm_agents.chain import fork_setup
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.node.banner import print_json_banner
+from pyevm_agents.cli.node.command import build_config
 from pyevm_agents.cli.node.command import node as node_command
 from pyevm_agents.cli.options.fork import FORK_OPTIONS
 from pyevm_agents.config import ForkOrigin
@@ -108,6 +111,14 @@ def test_a_node_continues_a_remote_chain_and_starts_again_without_it(
         assert remote.asked == []
 
 
+def test_a_base_fee_is_that_of_the_forks_first_own_block(remote: FakeRemote) -> None:
+    with fork(live_chain=remote.url, base_fee_wei=0) as node:
+        before = node.request("eth_getBlockByNumber", "latest")["baseFeePerGas"]
+        node.request("evm_mine")
+        after = node.request("eth_getBlockByNumber", "latest")["baseFeePerGas"]
+        assert (before != "0x0", after) == (True, "0x0")
+
+
 def test_a_fork_without_a_cache_writes_no_file(remote: FakeRemote, tmp_path: Path) -> None:
     with fork(live_chain=ForkOptions(url=remote.url, is_cached=False)) as node:
         assert node.request("eth_blockNumber") == "0x3"
@@ -129,6 +140,13 @@ def test_a_reset_forks_another_block(remote: FakeRemote) -> None:
         assert node.request("eth_getBalance", FIRST) == hex(10_000 * 10**18)
         node.request("anvil_reset", {"forking": {}})
         assert node.request("eth_blockNumber") == "0x3"
+        for flat, number in (
+            ({"blockNumber": 2}, "0x2"),
+            (forking, "0x1"),
+            ({"blockNumber": "0x3"}, "0x3"),
+        ):
+            node.request("anvil_reset", flat)
+            assert node.request("eth_blockNumber") == number
         node.request("evm_mine")
         assert len(node.request("eth_getFilterChanges", pending)) == 1
 
@@ -146,6 +164,76 @@ def test_the_chain_of_a_fork_is_stored(remote: FakeRemote, tmp_path: Path) -> No
         fork(state_dir=tmp_path / "chain"),
     ):
         pass
+
+
+@pytest.mark.parametrize("kept", ["state", "state of a folder", "load and dump", "with a folder"])
+@pytest.mark.parametrize("names_block", [True, False])
+def test_the_state_of_a_fork_goes_on_at_each_start(
+    remote: FakeRemote, tmp_path: Path, kept: str, names_block: bool
+) -> None:
+    """Without a block number the fork stays at its block while the remote chain grows."""
+    file = tmp_path / "state.json"
+    (tmp_path / "other").mkdir()
+    options = {
+        "state": ["--state", str(file)],
+        "state of a folder": ["--state", str(tmp_path)],
+        "load and dump": ["--dump-state", str(file)],
+        "with a folder": ["--state", str(file), "--state-dir", str(tmp_path / "chain")],
+    }[kept]
+    options += [
+        "--no-model",
+        "--fork-url",
+        remote.url,
+        *["--fork-block-number", "3"][: 2 * names_block],
+    ]
+    other = "0x" + ADDRESSES[1].hex()
+    seen: dict[str, str] = {}
+    for start in range(1, 4):
+        with _open_command(options) as node:
+            assert _read_chain(node) == (seen or _read_chain(node)), start
+            node.request("eth_sendTransaction", {"from": FIRST, "to": other, "value": "0x7"})
+            seen = _read_chain(node)
+            assert seen["number"] == hex(3 + start)
+        if kept == "load and dump" and start == 1:
+            options += ["--load-state", str(file)]
+        remote.served.node.mine()
+
+
+def _read_chain(node: OpenNode) -> dict[str, str]:
+    """Return what must be the same after a restart."""
+    head = node.request("eth_getBlockByNumber", "latest", False)  # noqa: FBT003 - JSON-RPC
+    return {
+        **{name: head[name] for name in ("number", "timestamp", "baseFeePerGas")},
+        "nonce": node.request("eth_getTransactionCount", FIRST),
+        "balance": node.request("eth_getBalance", FIRST),
+    }
+
+
+@contextmanager
+def _open_command(options: list[str]) -> Iterator[OpenNode]:
+    """Open the node of a command line without a server."""
+    with node_command.make_context("node", [*options]) as context:
+        url, number = context.params["fork_url"], context.params["fork_block_number"]
+        live_chain = ForkOptions.from_text(url)
+        if number is not None:
+            live_chain = replace(live_chain, block_number=number)
+        config = build_config(context, live_chain)
+        with open_node(config, serve=False) as opened:
+            yield opened
+
+
+def test_the_state_of_another_block_is_refused_without_options_that_were_not_given(
+    remote: FakeRemote, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "state.json")
+    with _open_command(["--no-model", "--fork-url", f"{remote.url}@3", "--state", file]) as node:
+        node.request("evm_mine")
+    for options in (["--fork-url", remote.url, "--fork-block-number", "2"], []):
+        output = " ".join(invoke("--state", file, *options).split())
+        assert f"state file {file}: state dump of a fork of chain 31337 at block 3" in output
+        assert "load it into a fork of block 3" in output
+        assert "--load-state" not in output
+        assert "--state-dir" not in output
 
 
 @pytest.mark.slow

@@ -100,6 +100,21 @@ def test_what_belongs_to_a_request_stands_below_it(
     ]
 
 
+def test_what_clients_ask_before_each_request_is_written_once(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for method in ("eth_chainId", "net_version", "web3_clientVersion", "eth_blockNumber") * 3:
+        written.ask(method)
+    written.ask("eth_chainId", "too much")
+    written.log.close()
+    shown = lines(capsys)
+    assert shown[:6] == [
+        *("eth_chainId", "net_version", "web3_clientVersion", "eth_blockNumber"),
+        *("eth_blockNumber", "eth_blockNumber"),
+    ]
+    assert shown[6].startswith("eth_chainId  -32602")
+
+
 def test_calldata_for_an_address_without_code_is_warned_of(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:

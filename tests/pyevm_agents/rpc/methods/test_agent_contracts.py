@@ -33,7 +33,9 @@ def ask_for_revert(local: LocalNode) -> str:
 
 
 def test_an_added_abi_names_errors(local: LocalNode) -> None:
-    assert ask_for_revert(local) == f"execution reverted: 0x{selector_of('Undone()').hex()}"
+    assert ask_for_revert(local) == (
+        f"execution reverted: custom error 0x{selector_of('Undone()').hex()}"
+    )
     assert local.ask("agent_addAbi", "Shop", [UNDONE, {"type": "event"}]) is True
     assert ask_for_revert(local) == "execution reverted: Undone()"
 

@@ -110,7 +110,7 @@ def test_a_wallets_call_has_the_balances_that_it_would_leave(shown: AgentsToShow
 def test_accounts_can_be_overridden(shown: AgentsToShow) -> None:
     poor = "0x" + "57" * 20
     form = {"from": poor, "to": FIRST, "value": hex(10**30)}
-    with pytest.raises(RpcError, match="balance"):
+    with pytest.raises(RpcError, match="insufficient funds"):
         shown.ask("agent_traceCall", form)
     tried = shown.ask("agent_traceCall", form, None, {poor: {"balance": hex(2 * 10**30)}})
     (change,) = [each for each in tried["changes"] if each["address"].lower() == poor]
