@@ -56,8 +56,8 @@ class Thresholds:
     in doubt: the words don't decide, or no list has the verb."""
 
     choice: int
-    """That one way is meant rather than another; below that, or if equally likely, the model
-    chooses."""
+    """That one way is meant rather than another; below that, or if equally likely, nothing is done,
+    and the model chooses what to read."""
 
     sure: int = 0
     """As `doubted`, where the rules are sure of the order; 0: there the rules alone decide."""
@@ -185,13 +185,10 @@ class OrderJudge:
                 or (is_order and order.ways[place].is_read and score >= call)
             }
             best = max(kept.values(), default=0)
-            admitted.append(
-                tuple(
-                    place
-                    for _, place in sorted((-score, place) for place, score in kept.items())
-                    if best - kept[place] < lead
-                )
-            )
+            near = sorted((-score, place) for place, score in scores.items() if best - score < lead)
+            # An act that is not likely enough may still be likelier than no other.
+            is_open = any(place not in kept and order.ways[place].acts for _, place in near)
+            admitted.append(() if is_open else tuple(place for _, place in near if place in kept))
         return tuple(admitted)
 
 

@@ -495,8 +495,12 @@ class Planner:
     ) -> tuple[Order, list[Filling]] | None:
         """Return how tools that move nothing fill an order whose verb no list has.
 
-        They take a value of the order: `Pause the club` leaves it by no tool without parameters.
+        They take a value of the order: `Pause the club` leaves it by no tool without parameters. It
+        follows the verb: `4: money now` has none.
         """
+        values = [one for one in order.list_mentions(self.scan) if one.kind in VALUES]
+        if order.head < 0 or all(one.first < order.head for one in values):
+            return None
         found = self._fill(order, waiting, replace(context, is_lenient=True))
         if isinstance(found, NoPlan):
             return None

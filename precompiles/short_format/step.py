@@ -225,9 +225,13 @@ class ShortFormat:
         if self._judge is None or isinstance(found, NoPlan):
             return found
         admitted = self._judge.find_admitted(self._judged)
-        for order, ways in zip(orders, admitted, strict=True):
+        for order, judged, ways in zip(orders, self._judged.orders, admitted, strict=True):
             if not ways:
                 return NoPlan(Obstacle("unsure"), order.clause)
+            meant = {order.fillings[way].calls for way in ways}
+            if len(meant) > 1 and any(judged.ways[way].acts for way in ways):
+                # Which of them is meant? A model accepts almost any.
+                return NoPlan(Obstacle("ambiguous"), order.clause)
         if isinstance(found, Done):
             return found
         fillings = orders[found.place].fillings
