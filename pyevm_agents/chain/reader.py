@@ -24,7 +24,7 @@ from pyevm_agents.state.dump import dump_accounts
 from pyevm_agents.vm import FORKS, AgentState, AgentVM, WatchedVM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from eth.abc import (
         BlockAPI,
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 READS_OF_A_RANGE = 10
 """Tries to read a range of headers while other threads replace the chain. Each revert is a write of
 some milliseconds, so that a second try is rare."""
+
+HEADERS_AT_ONCE = 1_000
+"""Headers of a long range in memory, some 2 MB."""
 
 RECORDS = 256
 """Size of the LRU of decoded blocks. Clients request the newest ones repeatedly."""
@@ -134,6 +137,19 @@ class ChainReader:
                 "remote chain"
             )
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
+
+    def iter_headers(self, first: int, last: int) -> Iterator[BlockHeaderAPI]:
+        """Yield the headers of a range of any length; see `headers`.
+
+        Raises: HeaderNotFound: also if the chain is replaced between two of its parts.
+        """
+        before: BlockHeaderAPI | None = None
+        for start in range(first, last + 1, HEADERS_AT_ONCE):
+            found = self.headers(start, min(start + HEADERS_AT_ONCE - 1, last))
+            if before is not None and found[0].parent_hash != before.hash:
+                raise HeaderNotFound(f"blocks {first} to {last}: the chain is being replaced")
+            yield from found
+            before = found[-1]
 
     def headers(self, first: int, last: int) -> list[BlockHeaderAPI]:
         """Return the headers of a range of blocks of one chain, also while another thread reverts.

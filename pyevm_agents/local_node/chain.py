@@ -141,7 +141,9 @@ class NodeSetup:
             block_gas_limit=self._get_rule("gas_limit", DEFAULT_BLOCK_GAS_LIMIT),
             base_fee_wei=base_fee_wei,
             genesis_has_base_fee=(
-                not is_default and compute_genesis_base_fee(base_fee_wei) != base_fee_wei
+                stored.genesis_has_base_fee
+                if stored
+                else not is_default and compute_genesis_base_fee(base_fee_wei) != base_fee_wei
             ),
             genesis_timestamp_seconds=self._get_rule("timestamp_seconds", start_seconds),
             fork=self.config.fork_name or DEFAULT_FORK,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import floor
 from typing import TYPE_CHECKING
 
 from pyevm_agents.config import MAX_TIMESTAMP_SECONDS
@@ -57,7 +58,7 @@ class Clock:
         return max(shown, settings.earliest_seconds, self._head())
 
     def _read_offset_time(self) -> int:
-        return min(int(self._now()) + self.settings.offset_seconds, MAX_TIMESTAMP_SECONDS)
+        return min(floor(self._now()) + self.settings.offset_seconds, MAX_TIMESTAMP_SECONDS)
 
     def compute_next_timestamp(self, parent_seconds: int) -> int:
         """Return the timestamp of a block on this parent; always after the parent's."""
@@ -84,7 +85,8 @@ class Clock:
         Input: since_seconds: the wall-clock time at which the head was made; by default now.
         """
         since = self._now() if since_seconds is None else since_seconds
-        self.settings = replace(self.settings, offset_seconds=self._head() - int(since))
+        offset = self._head() - floor(since)
+        self.settings = replace(self.settings, offset_seconds=offset, earliest_seconds=0)
 
     def restart(self, since_seconds: float | None = None) -> None:
         """Remove all settings, and continue from the head; see `continue_from_head`."""
@@ -128,10 +130,10 @@ class Clock:
 
         Source: Hardhat, `revertToSnapshot`.
         """
-        settings, wall_seconds = self.settings, int(self._now())
+        settings, wall_seconds = self.settings, floor(self._now())
 
         def restore() -> None:
-            passed = int(self._now()) - wall_seconds
+            passed = floor(self._now()) - wall_seconds
             self.settings = replace(settings, offset_seconds=settings.offset_seconds - passed)
 
         return restore
@@ -160,7 +162,7 @@ class Clock:
 
     def _move_to(self, timestamp_seconds: int) -> None:
         _require_valid_timestamp(timestamp_seconds)
-        offset = timestamp_seconds - int(self._now())
+        offset = timestamp_seconds - floor(self._now())
         self.settings = replace(self.settings, offset_seconds=offset, earliest_seconds=0)
 
     def set_next(self, timestamp_seconds: int) -> None:

@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.chain import MinedBlock, ModelNeededError
 from pyevm_agents.node.rehearsals import Rehearsals
 from pyevm_agents.node.txpool import Departure, Leaving
-from pyevm_agents.vm import InvalidTransactionError
+from pyevm_agents.vm import InvalidBlockError, InvalidTransactionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +76,8 @@ class Miner:
     def drop(self, transaction: SignedTransactionAPI, error: BaseException) -> None:
         """Remove a transaction whose block failed from the pool, unless the node stops."""
         if self.drops_faulted:
-            # py-evm's class of an invalid block, which is no fault of the engine.
-            way = Leaving.INVALID if isinstance(error, ValidationError) else Leaving.FAULT
+            is_refusal = isinstance(error, InvalidTransactionError | InvalidBlockError)
+            way = Leaving.INVALID if is_refusal else Leaving.FAULT
             self._pool.remove(transaction.hash, Departure(way=way, reason=describe_fault(error)))
 
     # -- blocks -- #
@@ -171,7 +169,8 @@ class Miner:
 
         Invalid ones leave the pool. Output: None if there were no others.
         Raises: InferenceNeededError: names the first transaction that needs inference.
-                EngineFault: the host failed; the transaction of the failure is dropped.
+                EngineFault: the host failed; the transaction of the failure is dropped, and
+                `find_culprit` names it.
         """
         refused: list[tuple[SignedTransactionAPI, InvalidTransactionError]] = []
         run = _Progress()
@@ -197,6 +196,7 @@ class Miner:
         except InvalidTransactionError:
             return None
         except BaseException as error:
+            error.culprit = run.current  # type: ignore[attr-defined]
             if run.current is not None:  # Otherwise the block is invalid, or was not written.
                 self.drop(run.current, error)
             raise
@@ -220,6 +220,11 @@ class _Progress:
     def end(self, *_: object) -> None:
         """Note its end."""
         self.current = None
+
+
+def find_culprit(error: BaseException) -> SignedTransactionAPI | None:
+    """Return the transaction whose execution raised an error of a block; None if none did."""
+    return getattr(error, "culprit", None)
 
 
 def describe_fault(error: BaseException) -> str:

@@ -27,7 +27,7 @@ from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.journal import JournalContent
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.listeners import NodeListeners
-from pyevm_agents.node.miner import Miner
+from pyevm_agents.node.miner import Miner, find_culprit
 from pyevm_agents.node.mining import MiningMode, Ticker
 from pyevm_agents.node.pending_block import PendingBlock
 from pyevm_agents.node.snapshots import History
@@ -310,7 +310,10 @@ class Node:
         try:
             known = self._mine_known(transaction)
         except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-            self._on_fault(transaction, error)
+            if self._blame_another(transaction, error):
+                self._take_next_turn(transaction)
+            else:
+                self._on_fault(transaction, error)
             return
         if transaction.hash not in known.rehearsed:
             failure = self._find_failure(transaction.hash)
@@ -324,6 +327,24 @@ class Node:
         for transaction in self.pending.select_transactions(header, rehearsed)[:1]:
             self.queue_turn(transaction)
 
+    def queue_ready(self) -> list[Future[MinedBlock | None]]:
+        """Queue a turn of each ready transaction of the pool; return the blocks' futures.
+
+        Each has its own, since one that faults has no successor. Only the write queue's thread may
+        call this.
+        """
+        ready = self.pending.select_transactions(self.next_block.build_header())
+        return [self.queue_turn(transaction) for transaction in ready]
+
+    def _offer_ready(self) -> None:
+        """Queue the choice of the ready transactions, if automine is on."""
+        if self._mining.is_automatic and len(self.pool):
+            self.submit_change(self.queue_ready)
+
+    def _remove_stale(self) -> None:
+        if len(self.pool):
+            self.pool.remove_stale(self.chain.state().get_nonce)
+
     def _mine_known(
         self, turn: SignedTransactionAPI | None, *, may_be_empty: bool = False
     ) -> KnownBlock:
@@ -334,13 +355,28 @@ class Node:
 
     def _on_rehearsed(self, transaction: SignedTransactionAPI, fault: BaseException | None) -> None:
         """Give a transaction the next turn, in the thread of the rehearsals."""
-        if fault is not None:
+        if fault is None:
+            self._take_next_turn(transaction)
+        else:
             self._on_fault(transaction, fault)
-            return
+
+    def _take_next_turn(self, transaction: SignedTransactionAPI) -> None:
+        """Queue another turn of a transaction that has had one."""
         try:
             self.queue_turn(transaction)
         except RuntimeError:  # The node is closed.
             self._settle(transaction.hash, None)
+
+    def _blame_another(self, transaction: SignedTransactionAPI, fault: BaseException) -> bool:
+        """Give a block's fault to the transaction that was executed, if it is not this one.
+
+        Output: whether it is another one, which has left the pool.
+        """
+        culprit = find_culprit(fault)
+        if culprit is None or culprit.hash == transaction.hash or culprit.hash in self.pool:
+            return False
+        self._settle(culprit.hash, None, fault)
+        return True
 
     def _on_fault(self, transaction: SignedTransactionAPI, fault: BaseException) -> None:
         try:
@@ -407,11 +443,14 @@ class Node:
             return None
         if transaction.nonce != self.chain.nonce(transaction.sender):
             return None
-        try:
-            mined = self.mine()
-        except BaseException as error:
-            self._miner.drop(transaction, error)
-            raise
+        mined = None
+        while mined is None and transaction.hash in self.pool:
+            try:
+                mined = self.mine()
+            except BaseException as error:
+                if not self._blame_another(transaction, error):
+                    self._miner.drop(transaction, error)
+                    raise
         if (failure := self._find_failure(transaction.hash)) is not None:
             raise failure
         return mined
@@ -468,7 +507,7 @@ class Node:
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Update pool and clock after a new block, and notify the listeners."""
         self.pool.on_mined(mined.block.transactions)
-        self.pool.remove_stale(self.chain.nonce)
+        self._remove_stale()
         self.clock.on_mined()
         self.next_block.on_mined()
         self.pending.forget()
@@ -608,9 +647,7 @@ class Node:
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()
-        if self._mining.is_automatic:  # What came back into the pool has no turn of its own.
-            for entry in self.pool.iter_ready(self.chain.nonce, base_fee_wei=0):
-                self.queue_turn(entry.transaction)
+        self._offer_ready()  # What came back into the pool has no turn of its own.
         self.listeners.on_reorg(headers)
 
     # -- state overrides -- #
@@ -618,7 +655,9 @@ class Node:
     def patch_state(self, change: Callable[[StateAPI], None]) -> None:
         """Change accounts in the state of the latest block.
 
-        Transactions of the pool whose nonces are thereby used leave it.
+        Transactions of the pool whose nonces are thereby used leave it; those that are thereby
+        ready are mined if automine is on.
         """
         self.chain.patch_state(change)
-        self.pool.remove_stale(self.chain.nonce)
+        self._remove_stale()
+        self._offer_ready()

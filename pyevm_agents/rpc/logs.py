@@ -182,7 +182,7 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         yield from _request_logs(fork, criteria, fromBlock=hex(first), toBlock=hex(last_remote))
         first = fork.origin.block_number + 1
     chain = node.chain
-    for header in chain.headers(first, last):
+    for header in chain.iter_headers(first, last):
         if criteria.can_match_bloom(header.bloom):
             yield from filter_logs(chain.block_with_receipts(header), criteria)
 

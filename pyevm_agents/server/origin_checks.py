@@ -21,7 +21,7 @@ _ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]*://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])
 """An origin as browsers serialize it: `null`, or scheme, host and port, in ASCII and lower case.
 Source: the HTML standard, "ASCII serialization of an origin"."""
 
-_WILDCARD = re.compile(r"(?P<start>[a-z]+://[^/]+:|[a-z-]+-extension://)\*")
+_WILDCARD = re.compile(r"(?P<start>[a-z]+://[^/*]+:|[a-z-]+-extension://)\*")
 """An allowed origin with `*` in place of a port or of an extension's ID."""
 
 SHOWN_CHARACTERS = 100
@@ -127,7 +127,7 @@ def _can_be_of_page(origin: str) -> bool:
 
     Source: the HTML standard, "ASCII serialization of an origin".
     """
-    return "://" in origin or _normalize_origin(origin) == "null"
+    return "://" in origin or _normalize_origin(origin).startswith("null")
 
 
 def _is_origin(text: str) -> bool:

@@ -200,3 +200,10 @@ class _SimulatedExecutor(BaseTransactionExecutor):
             validates=self.rules.validates,
             has_base_fee=self.rules.has_base_fee,
         )
+
+    def calc_data_fee(self, transaction: Any) -> int:  # noqa: ANN401 - py-evm's has no type for it
+        # Blobs without a fee, if fees are not checked, cost nothing, as in geth.
+        if not self.rules.validates and transaction.max_fee_per_blob_gas == 0:
+            return 0
+        executor: Any = super()
+        return int(executor.calc_data_fee(transaction))

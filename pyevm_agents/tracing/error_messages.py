@@ -25,7 +25,7 @@ from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from pyevm_agents.tracing.opcodes import get_opcode
-from pyevm_agents.vm import CodeTooLargeError
+from pyevm_agents.vm import BalanceOverflowError, CodeTooLargeError
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
@@ -52,6 +52,7 @@ _ERROR_MESSAGES: dict[type[VMError], str] = {
     ReservedBytesInCode: "invalid code: must not begin with 0xef",
     ContractCreationCollision: COLLISION,
     InsufficientFunds: INSUFFICIENT_BALANCE,
+    BalanceOverflowError: "balance overflow",
     StackDepthLimit: TOO_DEEP,
     InsufficientStack: "stack underflow",
     FullStack: "stack limit reached",

@@ -23,6 +23,7 @@ These are the only subclasses of py-evm's VM classes.
 Source: docs/architecture.md#fork-is-a-class, #executor-address.
 """
 
+from pyevm_agents.vm.balances import BalanceOverflowError
 from pyevm_agents.vm.block_requests import BlockRefusal, InvalidBlockError
 from pyevm_agents.vm.computation import (
     AgentComputation,
@@ -68,6 +69,7 @@ __all__ = [
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "BalanceOverflowError",
     "BlockRefusal",
     "CodeTooLargeError",
     "ExecutionListener",

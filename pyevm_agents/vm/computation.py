@@ -149,7 +149,14 @@ class AgentComputation(CancunComputation):
 
         Raises: OutOfGas.
         """
-        size = len(message.code)
+        cls.require_initcode_size(len(message.code))
+
+    @classmethod
+    def require_initcode_size(cls, size: int) -> None:
+        """Reject a number of bytes of initcode above the limit (EIP-3860).
+
+        Raises: OutOfGas.
+        """
         if size > 2 * cls.code_size_bytes:
             raise OutOfGas(f"initcode of {size} bytes: the limit is {2 * cls.code_size_bytes}")
 

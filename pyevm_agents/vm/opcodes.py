@@ -1,7 +1,8 @@
 """The forks' opcodes. GAS and SSTORE, which depend on the remaining gas, record their use.
 
-Gas estimation needs the records. Behaviour and cost of the opcodes are py-evm's; only SELFDESTRUCT
-fails where the heir's balance would overflow, as a call does.
+Gas estimation needs the records. Behaviour and cost of the opcodes are py-evm's, but that
+SELFDESTRUCT fails where the heir's balance would overflow, as a call does, and that CREATE and
+CREATE2 fail for too much initcode whatever else is wrong.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from eth._utils.address import force_bytes_to_address
 from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.opcode import as_opcode
-from eth.vm.opcode_values import GAS, SELFDESTRUCT, SSTORE
-from eth.vm.stack import to_bytes
+from eth.vm.opcode_values import CREATE, CREATE2, GAS, SELFDESTRUCT, SSTORE
+from eth.vm.stack import to_bytes, to_int
 
 from pyevm_agents.vm.balances import require_room
 from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
@@ -29,6 +30,9 @@ CLZ, CLZ_GAS = 0x1E, 5
 
 STORE_LEAVES_GAS = 2_301
 """Gas that must remain before SSTORE. Source: EIP-2200."""
+
+CREATE_ITEMS = 3
+"""Stack items of CREATE, of which the deepest is the size of the initcode."""
 
 
 class GasObserver(Protocol):
@@ -73,6 +77,23 @@ def _guard_selfdestruct(opcode: Any) -> OpcodeAPI:  # noqa: ANN401 - see `_wrap_
     return cast("OpcodeAPI", selfdestruct)
 
 
+def _guard_create(opcode: Any) -> OpcodeAPI:  # noqa: ANN401 - see `_wrap_opcode`
+    """Return CREATE or CREATE2, which fails for initcode above the limit (EIP-3860).
+
+    py-evm looks at the size last: a creation that it refuses for the balance, the depth or the
+    nonce would return 0 and go on.
+    """
+
+    @wraps(opcode)
+    def create(computation: Any) -> None:  # noqa: ANN401 - see `_guard_selfdestruct`
+        items = computation._stack.values  # noqa: SLF001 - py-evm has no accessor
+        if len(items) >= CREATE_ITEMS:
+            computation.require_initcode_size(to_int(items[-CREATE_ITEMS]))
+        opcode(computation=computation)
+
+    return cast("OpcodeAPI", create)
+
+
 def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
     computation.executed_gas_opcode = True
 
@@ -85,7 +106,11 @@ def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
 def _extend(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
     """Return a fork's opcodes in their fast and observing forms."""
     extended = observe_gas(add_fast_opcodes(opcodes))
-    return extended | {SELFDESTRUCT: _guard_selfdestruct(extended[SELFDESTRUCT])}
+    return extended | {
+        SELFDESTRUCT: _guard_selfdestruct(extended[SELFDESTRUCT]),
+        CREATE: _guard_create(extended[CREATE]),
+        CREATE2: _guard_create(extended[CREATE2]),
+    }
 
 
 CANCUN_OPCODES = _extend(CancunComputation.opcodes)

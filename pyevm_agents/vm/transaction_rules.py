@@ -66,6 +66,9 @@ class TransactionRefusal(Enum):
     TYPE_3_TX_CONTRACT_CREATION = auto()
     TYPE_3_TX_ZERO_BLOBS = auto()
     TYPE_3_TX_BLOB_COUNT_EXCEEDED = auto()
+    TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED = auto()
+    """More blobs than are left of the block's."""
+
     TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH = auto()
     TYPE_4_TX_CONTRACT_CREATION = auto()
     TYPE_4_EMPTY_AUTHORIZATION_LIST = auto()

@@ -290,11 +290,15 @@ class AgentVM(WatchedVM, CancunVM):
 
         Input: the header with the gas and the blob gas used so far; the transaction.
         """
-        blob_gas = header.blob_gas_used + get_total_blob_gas(transaction)
         return bool(
             transaction.gas <= header.gas_limit - header.gas_used
-            and blob_gas <= cls.blobs.maximum * GAS_PER_BLOB
+            and get_total_blob_gas(transaction) <= cls._get_blob_gas_left(header)
         )
+
+    @classmethod
+    def _get_blob_gas_left(cls, header: BlockHeaderAPI) -> int:
+        """Return the blob gas of a block that none of its transactions has used."""
+        return int(cls.blobs.maximum * GAS_PER_BLOB - header.blob_gas_used)
 
     def add_to_header(
         self, header: BlockHeaderAPI, transaction: SignedTransactionAPI, receipt: ReceiptAPI
@@ -312,6 +316,7 @@ class AgentVM(WatchedVM, CancunVM):
         Raises: InvalidTransactionError: of any, or with `on_refusal` if no valid one is left.
         """
         if self.on_refusal is None:
+            self._require_room_for_blobs(transactions, base_header)
             return super().apply_all_transactions(transactions, base_header)
         header, left_out = base_header, set[Address]()
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
@@ -335,6 +340,24 @@ class AgentVM(WatchedVM, CancunVM):
         if refused is not None and not done:
             raise refused
         return header, tuple(one for one, _ in done), tuple(one for _, one in done)
+
+    def _require_room_for_blobs(
+        self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
+    ) -> None:
+        """Refuse transactions that together have more blobs than a block may (EIP-4844).
+
+        Raises: InvalidTransactionError: they have.
+        """
+        left = self._get_blob_gas_left(header)
+        for transaction in transactions:
+            blob_gas = get_total_blob_gas(transaction)
+            if blob_gas > left:
+                raise InvalidTransactionError(
+                    TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED,
+                    f"blob gas limit reached: the transaction's is {blob_gas}, "
+                    f"the block has {left}",
+                )
+            left -= blob_gas
 
     def set_block_transactions_and_withdrawals(
         self,
@@ -396,17 +419,13 @@ class OsakaAgentVM(PragueAgentVM):
     def validate_block_blobs(self, block: BlockAPI) -> None:
         """Validate the blob gas of a block.
 
-        Raises: ValidationError: the excess or the sum is wrong, or there are too many blobs.
+        Raises: ValidationError: the excess or the sum is wrong.
         """
         parent = get_block_header_by_hash(block.header.parent_hash, self.chaindb)
         excess, expected = block.header.excess_blob_gas, self.blobs.compute_excess(parent)
         if excess != expected:
             raise ValidationError(f"excess blob gas {excess}: must be {expected}")
         used, stated = sum(map(get_total_blob_gas, block.transactions)), block.header.blob_gas_used
-        if used > self.blobs.maximum * GAS_PER_BLOB:
-            raise ValidationError(
-                f"blob gas {used}: must be at most {self.blobs.maximum * GAS_PER_BLOB}"
-            )
         if used != stated:
             raise ValidationError(f"blob gas used {stated}: must be {used}, that of the blobs")
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents.abi.address_names import AddressNames
+from pyevm_agents.agents.events import RunFaulted
 from pyevm_agents.cli.node.call_trees import CallTrees
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
 from pyevm_agents.errors import EngineFault
@@ -123,6 +124,9 @@ class NodeLog:
         self._dropped_count = 0
         self._held = _HeldEntries()
         self._shown_handshakes: set[str] = set()
+        self._faulted: set[bytes] = set()
+        """Transactions in the pool whose fault has a line."""
+
         self._stops: list[Callable[[], None]] = [
             node.listeners.add(
                 NodeListener(
@@ -166,8 +170,12 @@ class NodeLog:
         self._put(_WarningEntry(threading.get_ident(), text))
 
     def _on_dropped(self, transaction: SignedTransactionAPI, departure: Departure) -> None:
-        # A fault has a line of its own, and a removal that of its request.
-        if departure.way in {Leaving.INVALID, Leaving.REPLACED}:
+        # A fault of an agent has a line of its own, and a removal that of its request.
+        is_told = transaction.hash in self._faulted
+        self._faulted.discard(transaction.hash)
+        if departure.way is not Leaving.REMOVED and not (
+            is_told and departure.way is Leaving.FAULT
+        ):
             text = f"dropped transaction 0x{transaction.hash.hex()}: {departure.reason}"
             self._put(_NoteEntry(text, is_live=False))
 
@@ -176,6 +184,9 @@ class NodeLog:
             self._put(_BlockEntry(threading.get_ident(), tuple(iter_mined_transactions(mined))))
 
     def _on_step(self, event: Event) -> None:
+        place = event.location
+        if isinstance(event, RunFaulted) and place.purpose == "block" and place.transaction_hash:
+            self._faulted.add(place.transaction_hash)
         if self._rhythm.take_turn(event):
             self._put(event)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -121,13 +122,9 @@ def set_automine(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - 
 
     def switch_automine() -> list[Future[MinedBlock | None]]:
         node.set_mining(replace(node.mining, is_automatic=enabled))
-        if not enabled:
-            return []
-        ready = node.pending.select_transactions(node.next_block.build_header())
-        return [node.queue_turn(transaction) for transaction in ready]
+        return node.queue_ready() if enabled else []
 
-    for turn in node.submit_change(switch_automine).result():
-        turn.result()
+    wait(node.submit_change(switch_automine).result())  # Their failures are their senders'.
     return True
 
 

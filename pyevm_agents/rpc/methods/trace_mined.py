@@ -182,7 +182,7 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     end = None if criteria.count is None else criteria.skipped + criteria.count
     budget = rpc.open_trace_budget()
     calls: list[Json] = []
-    for call in _iter_calls(rpc, rpc.node.chain.headers(first, last)):
+    for call in _iter_calls(rpc, rpc.node.chain.iter_headers(first, last)):
         if end is not None and len(calls) >= end:
             break
         if criteria.matches(call):

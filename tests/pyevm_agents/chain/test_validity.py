@@ -99,10 +99,6 @@ INVALID: dict[str, tuple[TransactionRefusal, SignedTransactionAPI]] = {
         TransactionRefusal.TYPE_3_TX_ZERO_BLOBS,
         transaction(**BLOB | {"blob_hashes": ()}),
     ),
-    "ten blobs": (
-        TransactionRefusal.TYPE_3_TX_BLOB_COUNT_EXCEEDED,
-        transaction(**BLOB | {"blob_hashes": (b"\x01" * 32,) * 10}),
-    ),
     "a blob of another version": (
         TransactionRefusal.TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH,
         transaction(**BLOB | {"blob_hashes": (b"\x02" * 32,)}),
@@ -229,6 +225,39 @@ def test_a_block_holds_no_more_gas_than_its_limit(chain: Chain) -> None:
     with pytest.raises(InvalidTransactionError) as mined:
         chain.mine([first, second])
     assert mined.value.refusal is TransactionRefusal.GAS_ALLOWANCE_EXCEEDED
+
+
+@pytest.mark.parametrize(
+    ("fork", "counts", "refusal"),
+    [
+        ("prague", (6, 4), TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED),
+        ("prague", (10,), TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED),
+        ("osaka", (6, 4), TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED),
+        ("osaka", (10,), TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED),
+        ("osaka", (7,), TransactionRefusal.TYPE_3_TX_BLOB_COUNT_EXCEEDED),
+        ("bpo1", (6, 6, 4), TransactionRefusal.TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED),
+        ("prague", (9,), None),
+        ("osaka", (6, 3), None),
+        ("bpo1", (6, 6, 3), None),
+    ],
+)
+def test_a_block_holds_no_more_blobs_than_its_fork_lets_it(
+    fork: str, counts: tuple[int, ...], refusal: TransactionRefusal | None
+) -> None:
+    config = ChainConfig(fork=fork)
+    chain, other = Chain(config, accounts=ACCOUNTS), Chain(config, accounts=ACCOUNTS)
+    blobs = [
+        transaction(0, nonce, **BLOB | {"blob_hashes": (b"\x01" * 32,) * count})
+        for nonce, count in enumerate(counts)
+    ]
+    if refusal is None:
+        other.import_block(rlp.encode(chain.mine(blobs).block))
+        return
+    with pytest.raises(InvalidTransactionError) as mined:
+        chain.mine(blobs)
+    with pytest.raises(InvalidTransactionError) as imported:
+        other.import_block(block_of(other, *blobs))
+    assert (mined.value.refusal, imported.value.refusal) == (refusal, refusal)
 
 
 def test_osaka_bounds_the_gas_of_a_transaction() -> None:

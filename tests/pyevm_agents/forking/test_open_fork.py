@@ -443,7 +443,7 @@ def test_the_stated_chain_id_has_to_be_the_remotes(remote: FakeRemote, folder: P
             open_remote(remote, folder, chain_id=5, block_number=number)
 
 
-@pytest.mark.parametrize("number", [-1, 2**63])
+@pytest.mark.parametrize("number", [-(2**63), 2**63])
 def test_the_block_number_has_63_bits(remote: FakeRemote, number: int) -> None:
-    with pytest.raises(ConfigError, match=f"fork block number {number}: must be 0 to {2**63 - 1}"):
+    with pytest.raises(ConfigError, match=f"fork block number {number}: must be .* to {2**63 - 1}"):
         open_remote(remote, block_number=number)

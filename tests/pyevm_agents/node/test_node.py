@@ -9,11 +9,15 @@ from operator import methodcaller
 from typing import TYPE_CHECKING
 
 import pytest
+from eth_utils import ValidationError
 
 from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import MiningMode, PoolError
 from pyevm_agents.node.listeners import NodeListener
+from pyevm_agents.node.txpool import Leaving
+from pyevm_agents.vm import BlockRefusal, InvalidBlockError
+from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
@@ -26,6 +30,8 @@ from tests.pyevm_agents.node.senders_of_tests import (
 )
 
 if TYPE_CHECKING:
+    from eth.abc import ComputationAPI, MessageAPI, SignedTransactionAPI
+
     from pyevm_agents.chain import MinedBlock
     from tests.pyevm_agents.node.senders_of_tests import MakeNode
 
@@ -114,20 +120,86 @@ def test_a_fee_below_the_next_blocks_is_refused_where_that_would_wait_for_ever(
     assert hashes(node.submit_change(node.mine).result()) == [low.hash]
 
 
+@pytest.mark.parametrize(
+    ("error", "way"),
+    [
+        (EngineFault("as told"), Leaving.FAULT),
+        (ValidationError("py-evm's, of a bug"), Leaving.FAULT),
+        (
+            InvalidBlockError(BlockRefusal.SYSTEM_CONTRACT_CALL_FAILED, "no block is valid"),
+            Leaving.INVALID,
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
 def test_a_fault_takes_away_what_it_failed_on(
-    make: MakeNode, monkeypatch: pytest.MonkeyPatch
+    make: MakeNode, monkeypatch: pytest.MonkeyPatch, error: Exception, way: Leaving
 ) -> None:
     node = make()
 
     def fail(*_: object, **__: object) -> MinedBlock:
-        raise EngineFault("as told")
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(node.chain, "mine", fail)
-        with pytest.raises(EngineFault):
+        with pytest.raises(type(error)):
             mined(node, transaction())
+    departure = node.find_departure(transaction().hash)
+    assert departure is not None
+    assert departure.way is way
     assert len(node.pool) == 0
     assert hashes(mined(node, transaction())) == [transaction().hash]
+
+
+def fail_on(one: SignedTransactionAPI, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise an error in each execution of a transaction."""
+    build = AgentTransactionExecutor.build_computation
+
+    def build_or_fail(
+        self: AgentTransactionExecutor, message: MessageAPI, other: SignedTransactionAPI
+    ) -> ComputationAPI:
+        if other.hash == one.hash:
+            raise error
+        return build(self, message, other)
+
+    monkeypatch.setattr(AgentTransactionExecutor, "build_computation", build_or_fail)
+
+
+FAULTS = [EngineFault("as told"), RuntimeError("a bug"), ValidationError("py-evm's")]
+
+
+@pytest.mark.parametrize("error", FAULTS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("faulty", [0, 1], ids=["first", "second"])
+def test_a_fault_of_one_leaves_the_others_of_its_block(
+    make: MakeNode, monkeypatch: pytest.MonkeyPatch, faulty: int, error: Exception
+) -> None:
+    node, both = make(), [transaction(0), transaction(1)]
+    fail_on(both[faulty], error, monkeypatch)
+    is_sent = threading.Event()
+    node.submit_change(partial(is_sent.wait, HANG_SECONDS))
+    sent = [node.send(partial(lambda one: one, one)) for one in both]
+    is_sent.set()
+    told = sent[faulty].mined.exception(HANG_SECONDS)
+    assert told is not None
+    assert error in (told, told.__cause__)
+    other = sent[1 - faulty]
+    assert hashes(other.mined.result(HANG_SECONDS)) == [other.transaction.hash]
+    departure = node.find_departure(both[faulty].hash)
+    assert departure is not None
+    assert departure.way is Leaving.FAULT
+    assert len(node.pool) == 0
+
+
+def test_a_fault_of_what_waited_leaves_the_transaction_that_is_submitted(
+    make: MakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make(is_automatic=False)
+    waits, one = transaction(0, max_priority_fee_wei=2 * GWEI), transaction(1)
+    assert mined(node, waits) is None
+    fail_on(waits, EngineFault("as told"), monkeypatch)
+    node.submit_change(lambda: node.set_mining(MiningMode())).result()
+    assert hashes(mined(node, one)) == [one.hash]
+    assert waits.hash not in node.pool
 
 
 def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:

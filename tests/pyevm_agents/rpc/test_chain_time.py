@@ -109,6 +109,11 @@ HISTORIES: dict[str, Callable[[Timed], object]] = {
     ],
     "anvil_reorg": lambda it: [mine_late(it), it.ask("anvil_reorg", 1, [])],
     "anvil_rollback": lambda it: [it.ask("evm_mine"), mine_late(it), it.ask("anvil_rollback", 1)],
+    "anvil_rollback, after an increase": lambda it: [
+        it.ask("evm_mine"),
+        it.ask("evm_increaseTime", DAY),
+        it.ask("anvil_rollback", 1),
+    ],
     "anvil_reset": lambda it: [mine_late(it), it.ask("anvil_reset")],
     "evm_revert": lambda it: [
         number := it.ask("evm_snapshot"),

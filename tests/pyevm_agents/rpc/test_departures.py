@@ -59,6 +59,9 @@ def test_a_transfer_that_overflows_is_mined_and_fails(
 ) -> None:
     found = receipt_of(local, to=FULL, value=value, gas=gas)
     assert (found["status"], found["gasUsed"]) == ("0x0", gas)
+    options = {"tracer": "callTracer"}
+    traced = local.ask("debug_traceTransaction", found["transactionHash"], options)
+    assert traced["error"] == "balance overflow"
     assert local.number("eth_getBalance", FULL) == MOST
     assert local.number("eth_getTransactionCount", FIRST, "latest") == 1
 
@@ -187,6 +190,27 @@ def test_what_a_revert_puts_back_is_mined_and_its_reason_forgotten(local: LocalN
     assert local.ask("evm_revert", snapshot)
     assert local.node.wait_idle(HANG_SECONDS)
     assert local.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_a_nonce_that_closes_a_gap_lets_what_waits_be_mined(local: LocalNode) -> None:
+    form = {"from": FIRST, "to": STRANGER, "gas": hex(21_000)}
+    sent = [local.ask("eth_sendTransaction", form | {"nonce": hex(nonce)}) for nonce in (2, 3)]
+    assert local.ask("txpool_status") == {"pending": "0x0", "queued": "0x2"}
+    local.ask("anvil_setNonce", FIRST, "0x2")
+    assert local.node.wait_idle(HANG_SECONDS)
+    for one in sent:
+        assert local.ask("eth_getTransactionReceipt", one)["status"] == "0x1"
+
+
+def test_automine_is_switched_on_whatever_waits(local: LocalNode) -> None:
+    local.mine_by_hand()
+    value = hex(local.number("eth_getBalance", FIRST) - ETHER)
+    form = {"from": FIRST, "to": STRANGER, "gas": hex(21_000)}
+    sent = [local.ask("eth_sendTransaction", form | {"value": value}) for _ in range(2)]
+    is_automatic = True
+    assert local.ask("evm_setAutomine", is_automatic) is True
+    assert local.ask("eth_getTransactionReceipt", sent[0])["status"] == "0x1"
+    assert "insufficient funds" in reason_of(local, sent[1])
 
 
 def test_a_replacement_and_a_drop_on_request_are_missing_without_an_error(

@@ -59,7 +59,7 @@ def test_a_fault_begins_after_so_many_uses_and_ends_when_it_is_mended(
     faults.tool(agent_chain, counter, faults.reverts("no"), after=2)
     for _ in range(2):
         use_once(agent_chain, agent)
-    with pytest.raises(ContractCustomError, match=r"Error\('no'\)"):
+    with pytest.raises(ContractCustomError, match=r'Error\("no"\)'):
         use_once(agent_chain, agent)
     agent_chain.model.reset()
     code = agent_chain.w3.eth.get_code(counter.address)
@@ -158,5 +158,5 @@ def test_a_tool_of_one_agent_keeps_its_agent(agent_chain: AgentChain) -> None:
     tool = to_checksum_address(resolve_tool_address(agent_chain, "DeployTool", wallet))
     data = load_artifact("IERCAgentTool").encode_call("run", ([], b""), EXECUTOR)
     faults.tool(agent_chain, "DeployTool", faults.changes(name="Other"), of=wallet)
-    with pytest.raises(ContractCustomError, match=r"NotAgent\(caller="):
+    with pytest.raises(ContractCustomError, match=r"NotAgent\(0x"):
         agent_chain.w3.eth.call({"to": tool, "data": data})

@@ -23,6 +23,7 @@ from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.tracing import call_tree_text
 from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
+from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor
 from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.agent_node import FIRST, AgentNode
 from tests.serving import message
@@ -238,6 +239,19 @@ def test_a_fault_is_written(written: Written, capsys: pytest.CaptureFixture[str]
         "1 fault       The engine died",
         "eth_sendTransaction  -32002  The engine died",
     ]
+
+
+def test_a_fault_without_an_agent_is_written(
+    written: Written, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise EngineFault("the disk is full")
+
+    monkeypatch.setattr(AgentTransactionExecutor, "build_computation", fail)
+    written.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST, "gas": hex(21_000)})
+    written.log.close()
+    told = lines(capsys)
+    assert sum("the disk is full" in line for line in told) == 2  # The drop, and the request.
 
 
 def test_nothing_is_written_where_no_log_is_wanted(

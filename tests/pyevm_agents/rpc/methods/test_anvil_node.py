@@ -269,13 +269,13 @@ FORMAT = "pyevm-agents-state-1"
         ("0x12", "Failed to decode state dump"),
         ("0x" + gzip.compress(b"[" * 200_000, mtime=0).hex(), "Failed to decode state dump"),
         (_packed([]), "not a state dump"),
-        (_packed({"accounts": {}}), "state dump format None"),
+        (_packed({"format": "other", "accounts": {}}), "state dump format 'other'"),
         (
             _packed({"format": FORMAT, "block": BLOCK, "accounts": []}),
             "not in the format of anvil_dumpState",
         ),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": {"0x1": {}}}), "not in the format"),
-        (_packed({"format": FORMAT}), "block.number None"),
+        (_packed({"format": FORMAT}), "block None"),
         (
             _packed({"format": FORMAT, "block": BLOCK | {"number": "0xffffff"}, "accounts": {}}),
             "at most 10000; mine blocks first",

@@ -145,3 +145,15 @@ def test_validation_asks_for_the_nonce(serve: Serve, nonce: str, code: int | Non
     with pytest.raises(RefusedError, match="nonce too high") as caught:
         simulated(serve(), {"calls": [call]}, validation=True)
     assert caught.value.code == code
+
+
+def test_blobs_without_a_fee_cost_nothing_where_fees_are_not_checked(serve: Serve) -> None:
+    poor = "0x" + "77" * 20
+    call = {
+        "from": poor,
+        "to": CONTRACT,
+        "type": "0x3",
+        "blobVersionedHashes": ["0x01" + "00" * 31],
+    }
+    (block,) = simulated(serve(codes={NOBODY: COUNTER}), {"calls": [call]})
+    assert [result["status"] for result in block["calls"]] == ["0x1"]
