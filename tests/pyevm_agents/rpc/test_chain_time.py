@@ -327,6 +327,7 @@ class TimeMachine(RuleBasedStateMachine):
         self.it.ask("anvil_rollback", depth)
         del self.timestamps[-depth:]
         self.set_time(self.timestamps[-1])
+        self.earliest = 0
 
     @precondition(lambda self: len(self.timestamps) > 1 and not self.snapshots)
     @rule()
