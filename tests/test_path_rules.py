@@ -76,14 +76,18 @@ PLANTED = [os.environ, os.getenv("A"), random.random(), datetime, secrets, time,
 )
 
 PLANTED_TYPES = {
+    "ape.*": "import ape",
+    "ape_foundry.*": "import ape_foundry",
     "arch.*": "import arch",
     "bm25s.*": "import bm25s",
+    "boa.*": "import boa",
     "ckzg": "import ckzg",
     "eth.*": "from eth.vm.forks import CancunVM",
     "eth_abi.*": "from eth_abi import encode",
     "eth_keys.*": "from eth_keys import keys",
     "eth_tester.*": "import eth_tester",
     "eth_utils.*": "from eth_utils import keccak",
+    "ethpm_types.*": "import ethpm_types",
     "gguf.*": "from gguf import GGUFReader; number: int = GGUFReader('file')",
     "jsonschema.*": "import jsonschema",
     "lightgbm.*": "import lightgbm",

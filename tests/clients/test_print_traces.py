@@ -110,7 +110,7 @@ def test_forges_contracts_have_names(
     ]
     assert re.fullmatch(rf"    │   ├─ emit Paid\(by: {shown}, amount: 40\)", bought[4])
     assert bought[5:] == ["    │   └─ ← [Return] left: 59", "    └─ ← [Return] true"]
-    assert re.fullmatch(rf"    │   └─ ← \[Revert\] Empty\(wanted=100, by={shown}\)", failed[4])
+    assert re.fullmatch(rf"    │   └─ ← \[Revert\] Empty\(100, {shown}\)", failed[4])
     assert failed[5:] == ["    └─ ← [Return] false"]
 
 
