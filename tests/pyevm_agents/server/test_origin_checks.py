@@ -117,7 +117,14 @@ def test_a_wildcard_that_would_allow_nothing_is_refused(allowed: str) -> None:
     "origin",
     [
         *("http://evil.com\\@localhost", "http://user@localhost", "http://evil.example/localhost"),
-        *("http://localhost?", "http://[", "NULL/", "null, null", "https://a!b.example", "https://\udc99"),
+        *(
+            "http://localhost?",
+            "http://[",
+            "NULL/",
+            "null, null",
+            "https://a!b.example",
+            "https://\udc99",
+        ),
         *("http://localhost, http://evil.example", "http://localhost:", "http://localhost:123456"),
     ],
 )
