@@ -1086,12 +1086,8 @@ class Planner:
         least = min(one.excused for one in fillings)
         fillings = [one for one in fillings if one.excused == least]
         # `transferFrom` of the agent's own account is `transfer`, with an approval too many.
-        plain = {self._list_other_values(one) for one in fillings if not self._takes_own(one)}
-        fillings = [
-            one
-            for one in fillings
-            if not self._takes_own(one) or self._list_other_values(one) not in plain
-        ]
+        values = {tuple(call.values for call in one.calls) for one in fillings}
+        fillings = [one for one in fillings if values.isdisjoint(self._list_without_own(one))]
         if all(self._tools[one.calls[0].tool].moves for one in fillings if one.calls):
             unsaid = [self._count_unsaid(order, one) for one in fillings]
             fillings = [
@@ -1178,28 +1174,23 @@ class Planner:
                 return turns[0]
         return ""
 
-    def _list_own_sources(self, call: PlannedCall) -> list[int]:
-        """Return the parameters of a call that take something from the agent's own account."""
+    def _list_without_own(
+        self, filling: Filling
+    ) -> list[tuple[tuple[tuple[Value, ...], ...], ...]]:
+        """Return the calls' values without sources that are the agent's own account, if any is."""
         own = (Value((to_json(ACCOUNT_HANDLE),)),)
-        return [
-            place
-            for place, parameter in enumerate(self._tools[call.tool].parameters)
-            if call.values[place] == own and parameter.slots[0].role is ValueRole.SOURCE
-        ]
-
-    def _takes_own(self, filling: Filling) -> bool:
-        return any(self._list_own_sources(call) for call in filling.calls)
-
-    def _list_other_values(self, filling: Filling) -> tuple[tuple[tuple[Value, ...], ...], ...]:
-        """Return the values of each call, less the agent's own account as a source."""
-        return tuple(
+        values = tuple(call.values for call in filling.calls)
+        others = tuple(
             tuple(
-                values
-                for place, values in enumerate(call.values)
-                if place not in self._list_own_sources(call)
+                given
+                for given, parameter in zip(
+                    call.values, self._tools[call.tool].parameters, strict=True
+                )
+                if given != own or parameter.slots[0].role is not ValueRole.SOURCE
             )
             for call in filling.calls
         )
+        return [] if others == values else [others]
 
     def _count_unsaid(self, order: Order, filling: Filling) -> int:
         """Return how many nouns of a tool's name an order lacks: `shareTips` for `pay`."""

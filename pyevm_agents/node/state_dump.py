@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from pyevm_agents.config import ForkOrigin
+from pyevm_agents.config import MAX_TIMESTAMP_SECONDS, ForkOrigin
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ DUMP_FORMAT = "pyevm-agents-state-1"
 
 MAX_FILLED_BLOCKS = 10_000
 """Upper bound of empty blocks that `load` mines to reach the number of a dump's head."""
-
-MAX_TIME = 2**64 - 1
 
 MAX_VALUES = 5_000_000
 """Upper bound of commas and opening brackets of a dump, for some 300,000 accounts. An empty list
@@ -287,6 +285,6 @@ def _parse_quantity(value: object, name: str) -> int:
             number = value if type(value) is int else -1
     except ValueError:
         number = -1
-    if not 0 <= number <= MAX_TIME:
+    if not 0 <= number <= MAX_TIMESTAMP_SECONDS:
         raise ConfigError(f'state dump {name} {value!r}: must be a quantity such as "0x1f"')
     return number

@@ -45,3 +45,21 @@ def find_first_number(node: Node) -> int:
     """Return the number of the first block with transactions: 0, or on a fork the local one's."""
     first: int = node.chain.first_number
     return first if node.chain.fork_block is None else first + 1
+
+
+def resolve_number(block: BlockId, latest: int, earliest: int = 0) -> int:
+    """Return a bound of a range as a number, which may be beyond the latest block.
+
+    Both bounds are resolved by one latest block: another client may remove it.
+
+    Input:  the bound, no hash; the numbers of the chain's latest and first block.
+    """
+    if block.number is not None:
+        return block.number
+    match block.tag:
+        case "earliest":
+            return earliest
+        case "pending":
+            return latest + 1
+        case _:
+            return latest

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import RemoteFault
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.block_ids import resolve_header, resolve_number
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.params import (
     LATEST,
@@ -167,7 +167,7 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         return
     head = node.chain.head
     latest = int(head.block_number)
-    first, last = (_resolve_number(bound, latest) for bound in (criteria.first, criteria.last))
+    first, last = (resolve_number(bound, latest) for bound in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -216,19 +216,3 @@ def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
         if receipt.logs:
             yield from filter(criteria.matches, serializers.serialize_logs(record, index, before))
             before += len(receipt.logs)
-
-
-def _resolve_number(block: BlockId, latest: int) -> int:
-    """Return a block's number, which may be beyond the latest block.
-
-    Both bounds of a range are resolved by one latest block: another client may remove it.
-    """
-    if block.number is not None:
-        return block.number
-    match block.tag:
-        case "earliest":
-            return 0
-        case "pending":
-            return latest + 1
-        case _:
-            return latest

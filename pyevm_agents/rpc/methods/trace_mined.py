@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pyevm_agents.rpc.block_ids import find_first_number
+from pyevm_agents.rpc.block_ids import find_first_number, resolve_number
 from pyevm_agents.rpc.codec import encode
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable
@@ -167,7 +167,10 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     The first `after` matches are skipped and at most `count` returned, of at most 1,000 blocks.
     """
     head = int(rpc.node.chain.head.block_number)
-    first, last = (_resolve_number(rpc, bound, head) for bound in (criteria.first, criteria.last))
+    earliest = find_first_number(rpc.node)
+    first, last = (
+        resolve_number(bound, head, earliest) for bound in (criteria.first, criteria.last)
+    )
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -201,12 +204,3 @@ def _iter_calls(rpc: RequestContext, headers: Iterable[BlockHeaderAPI]) -> Itera
 def measure_call(call: Json) -> int:
     """Return the memory of a call in Parity's format, in bytes."""
     return NODE_BYTES + len(encode(call))
-
-
-def _resolve_number(rpc: RequestContext, wanted: BlockId, latest: int) -> int:
-    """Return a block's number, which may be beyond the latest block; see `logs.find_logs`."""
-    if wanted.number is not None:
-        return wanted.number
-    if wanted.tag == "earliest":
-        return find_first_number(rpc.node)
-    return latest + 1 if wanted.tag == "pending" else latest
