@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from pyevm_agents import __version__
-from pyevm_agents.cli.errors import report_errors, require_stdout
+from pyevm_agents.cli.errors import FAULT_STATUS, report_errors, require_stdout
+from pyevm_agents.cli.interrupt import is_interrupt
 from pyevm_agents.cli.lazy_group import LazyGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMANDS = {
     "agent": "agent.command",
@@ -44,6 +50,35 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 class AgentsGroup(LazyGroup):
     """The group of all commands: reports errors as a message, not a traceback."""
+
+    def main(  # type: ignore[override]  # click has one overload for each mode
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002 - click's
+        **extra: object,
+    ) -> object:
+        """Run the command line and exit.
+
+        Ctrl-C between click's own lines ends the program as it does within a command. In its
+        standalone mode click would end with `Aborted!` and status 1.
+        """
+        run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        with report_errors():
+            try:
+                status: object = run()
+            except click.ClickException as error:
+                error.show()
+                sys.exit(error.exit_code)
+            except click.Abort as error:
+                if is_interrupt(error):
+                    raise
+                click.echo("Aborted!", err=True)
+                sys.exit(FAULT_STATUS)
+        sys.exit(status if isinstance(status, int) else 0)
 
     def make_context(
         self,
