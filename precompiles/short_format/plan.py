@@ -769,7 +769,7 @@ class Planner:
         return (named or unknown or [""])[-1]
 
     def _read_result(self, result: str) -> list[Mention]:
-        # A passage's number is the product's own: `[4] "Invoice of the plumber: 900 wei."`
+        # A passage's label is its tool's: `[a] "Invoice of the plumber: 900 wei."`, `[4] "…"`
         read = _PASSAGE.sub("", result[:MAX_RESULT_CHARACTERS])
         is_cut = len(result) > MAX_RESULT_CHARACTERS
         if is_cut:
@@ -1699,7 +1699,7 @@ def _matches_none(_call: PlannedCall, _index: int) -> bool:
     return False
 
 
-_PASSAGE = re.compile(r"\[[0-9]{1,9}\](?=[ \t]*[\"\u201c])")
+_PASSAGE = re.compile(r"\[(?:[0-9]{1,9}|[a-z])\](?=[ \t]*[\"\u201c])")
 _QUOTED_QUESTION = re.compile(r"\AQuestion: \"(?P<text>[^\"\\]+)\"\.")
 """A question to judge others' answers to. What they answered is data, and asks for nothing."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
@@ -145,6 +146,10 @@ class ParameterSlot:
 
     named: tuple[tuple[str, int], ...] = ()
     """Stems of words that its description gives for integers: `0 = against, 1 = for`."""
+
+    places: int | None = None
+    """Of a decimal number in a text: how many digits may follow its point. `limits` are in the last
+    of them."""
 
     default: str = ""
     """The value of a search's limit where the request has none, in JSON: that which the description
@@ -573,11 +578,18 @@ def _read_slot(  # noqa: PLR0913 - a parameter and its leaf
 ) -> ParameterSlot:
     description = book.intern(parameter.plain_description)
     named = split_words(parameter.name)
+    limits = parameter.limits if leaf is None else leaf.numbers
+    places = None
+    decimal = _DECIMAL.search(description) if kind is ParamType.STRING and leaf is None else None
+    if decimal is not None:
+        places, limits = _read_decimal(decimal["least"], decimal["most"])
+        description = description[: decimal.start()]
     labels = frozenset(
         stem(word) for word in (*named, *split_words(description)) if word not in _EMPTY
     )
-    limits = parameter.limits if leaf is None else leaf.numbers
-    if leaf is not None and leaf.kind in {Kind.BYTES, Kind.FIXED_BYTES}:
+    if decimal is not None:
+        role, unit = ValueRole.COUNT, Unit()
+    elif leaf is not None and leaf.kind in {Kind.BYTES, Kind.FIXED_BYTES}:
         role, unit = ValueRole.DATA, Unit()
     else:
         role, unit = _find_role(kind, named, description, parameter, native)
@@ -600,14 +612,32 @@ def _read_slot(  # noqa: PLR0913 - a parameter and its leaf
         percent_factor=percent,
         is_id=role is ValueRole.COUNT
         and _ID.search(f"{' '.join(named)} {description}") is not None,
-        options=_find_options(description) if kind is ParamType.STRING else (),
+        options=_find_options(description) if kind is ParamType.STRING and places is None else (),
+        places=places,
         named=_find_named(description)
         if kind in {ParamType.INT, ParamType.UINT}
         else _find_truths(description)
         if role is ValueRole.TRUTH
         else (),
-        default=_find_default(description, parameter, limits) if role is ValueRole.COUNT else "",
+        default=_find_default(description, parameter, limits)
+        if role is ValueRole.COUNT and places is None
+        else "",
     )
+
+
+_DECIMAL = re.compile(
+    r" ?\(a decimal, (?P<least>-?\d{1,76}(?:\.\d{1,76})?)"
+    r" to (?P<most>-?\d{1,76}(?:\.\d{1,76})?)\)\Z",
+    re.ASCII,
+)
+"""What a `ModelTool` says of a decimal: `(a decimal, 0.0 to 60.0)`."""
+
+
+def _read_decimal(least: str, most: str) -> tuple[int, range]:
+    """Return how many digits follow the point, and the numbers in the last of them."""
+    places = max(len(text.partition(".")[2]) for text in (least, most))
+    first, last = (int(Fraction(text) * 10**places) for text in (least, most))
+    return places, range(first, last + 1)
 
 
 _DEFAULT = re.compile(

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
+from precompiles.short_format.call_text import show_number
 from precompiles.short_format.english import ALL_WORDS, MEASURES, MONEY_NOUNS, OF_RESULTS
 from precompiles.short_format.mentions import SUB_UNITS, Mention, MentionKind, UnitKind
 from precompiles.short_format.phrases import stem
@@ -281,14 +282,14 @@ def _fit_number(
         )
         if not is_hour or mention.value % HOUR_MINUTES:
             return Obstacle("unit", "")
-        return _as_integer(slot, mention.value / HOUR_MINUTES)
+        return _as_number(slot, mention.value / HOUR_MINUTES)
     if mention.kind is MentionKind.ORDINAL:
         is_free_label = not mention.labels or mention.labels[0] not in context.known.slot_names
         is_date = slot.names.isdisjoint({"num", "number"})
         is_day = is_free_label and is_date and not slot.labels.isdisjoint({"day", "date"})
         is_named = not slot.labels.isdisjoint(mention.labels) or is_day
         is_plain = slot.role in {ValueRole.COUNT, ValueRole.TIME}
-        return _as_integer(slot, mention.value) if is_named and is_plain else Obstacle("unit")
+        return _as_number(slot, mention.value) if is_named and is_plain else Obstacle("unit")
     if mention.kind is not MentionKind.QUANTITY:
         return Obstacle("role")
     value = convert(
@@ -299,7 +300,7 @@ def _fit_number(
         is_inherited=item.inherited_unit,
         item_preposition=item.preposition,
     )
-    return value if isinstance(value, Obstacle) else _as_integer(slot, value)
+    return value if isinstance(value, Obstacle) else _as_number(slot, value)
 
 
 def convert(  # noqa: PLR0913 - a number and what tells its unit
@@ -502,11 +503,16 @@ def _convert_amount(
     return Obstacle("unit" if unit is not UnitKind.UNKNOWN else "token", name or mention.text)
 
 
-def _as_integer(slot: ParameterSlot, value: Fraction) -> Value | Obstacle:
+def _as_number(slot: ParameterSlot, value: Fraction) -> Value | Obstacle:
     limits = slot.limits or (_INT if slot.kind is ParamType.INT else _UINT)
-    if value.denominator != 1:
+    scaled = value if slot.places is None else value * 10**slot.places
+    if scaled.denominator != 1:
         return Obstacle("fraction", str(float(value)))
-    return Value((str(int(value)),)) if int(value) in limits else Obstacle("range", str(int(value)))
+    number = int(scaled)
+    shown = show_number(number, slot.places or 0)
+    if number not in limits:
+        return Obstacle("range", shown)
+    return Value((shown if slot.places is None else to_json(shown),))
 
 
 def _refer(
@@ -546,7 +552,7 @@ def _refer(
             return Obstacle("reference", mention.text or "it")
         value = convert(slot, last, context, tool)
         if not isinstance(value, Obstacle):
-            return _as_integer(slot, value * share)
+            return _as_number(slot, value * share)
     is_number = slot.role is not ValueRole.AMOUNT and not slot.is_id
     if not context.has_result or (is_number and not context.is_after_read):
         return Obstacle("reference", mention.text or "it")
@@ -588,4 +594,4 @@ def _find_in_results(
             found.add(value)
     if len(found) != 1:
         return Obstacle("result", mention.text or "it")
-    return _as_integer(slot, found.pop() * (mention.value or 1))
+    return _as_number(slot, found.pop() * (mention.value or 1))

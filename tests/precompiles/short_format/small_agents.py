@@ -106,6 +106,12 @@ VOTE = make_tool(
     (UINT, "proposal", "the proposal's number"),
     (UINT, "support", "0 = against, 1 = for, 2 = abstain [abi:uint8]"), mode="writes Club",
 )  # fmt: skip
+WATER = make_tool(
+    "water_need", "Computes the water need of a field.",
+    (STRING, "moisture", "Soil moisture in percent (a decimal, 0.0 to 60.0)"),
+    (STRING, "temperature", "Temperature in degrees (a decimal, -20.0 to 60.0)"),
+    (UINT, "dry_days", "Days without rain from 0 to 60"), mode="reads",
+)  # fmt: skip
 BALANCE = make_tool("balanceOf", "Shows the USDC balance of ACCOUNT", mode="reads USDC")
 
 TOOLS = (TRANSFER, PAY, DEPOSIT, WITHDRAW, NOTE, RENAME, VOTE, BALANCE)

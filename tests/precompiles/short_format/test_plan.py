@@ -17,6 +17,7 @@ from tests.precompiles.short_format.small_agents import (
     TRANSFER,
     TRANSFER_FROM,
     USDC,
+    WATER,
     address_of,
     list_runs,
     make_planner,
@@ -241,6 +242,28 @@ def test_what_is_not_certain_is_declined_with_its_reason_and_without_the_model(
     found = make_planner(question).find_next((), lambda *_: False)
     assert isinstance(found, NoPlan)
     assert found.failure.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("moisture 20 temperature 30 dry days 10", ("20", "30", 10)),
+        ("temperature -3.5, moisture 20.5 and dry days 10", ("20.5", "-3.5", 10)),
+        ("moisture: 20, temperature: 30, dry days: 10", ("20", "30", 10)),
+        ("moisture twenty temperature thirty dry days ten", ("20", "30", 10)),
+        ("moisture 20.50 temperature 30 dry days 10", ("20.5", "30", 10)),
+        ("moisture 20.55 temperature 30 dry days 10", None),
+        ("moisture 60.1 temperature 30 dry days 10", None),
+        ("moisture 20 temperature -20.1 dry days 10", None),
+        ("moisture 20 and dry days 10", None),
+        ("20, 30 and 10", None),
+    ],
+)
+def test_decimals_in_texts_are_numbers(question: str, values: tuple[Any, ...] | None) -> None:
+    """No word of the request is a decimal, and none is rounded or cut to be one."""
+    (run,) = list_runs(f"Compute the water need for {question}", (WATER,))
+    assert run.calls == (() if values is None else (("water_need", values),))
+    assert not run.has_choice
 
 
 @pytest.mark.parametrize(
