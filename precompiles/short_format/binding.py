@@ -365,6 +365,9 @@ def _fill_agent(
         end = context.until
         while scan.tokens[end - 1].word in english.JOINTS | {","}:
             end -= 1
+    told = next((item.mention for item in quoted if item.mention.first == first), None)
+    if told is not None and told.end == end:
+        return _fill_text(tool, told.text)
     return _fill_text(tool, scan.show(first, end).strip())
 
 

@@ -68,6 +68,7 @@ from precompiles.short_format.wording import (
     explains,
     find_agent,
     find_block,
+    has_verb,
     measure_strength,
 )
 from precompiles.spec import BRANCH_TOKENS
@@ -253,20 +254,35 @@ class Planner:
         self.orders = tuple(self._join_prompts(orders))
 
     def _join_prompts(self, orders: Sequence[Order]) -> list[Order]:
-        """Return orders; one that ends with an agent's name and a colon has the sentence's rest."""
+        """Return orders; one that names an agent has the rest of the sentence that is for it.
+
+        After a colon all of it, else up to `then`, another agent, or the verb of another tool.
+        """
         found: list[Order] = []
         for order in orders:
             before = found[-1] if found else None
-            is_told = before is not None and self.scan.tokens[before.parts[0].end].text == ":"
-            names = before is not None and any(
-                find_agent(self.scan, before.first, before.parts[0].end, tool)
-                for tool in self._tools
-            )
-            if before is not None and is_told and names and not order.parts[0].is_start:
+            names = before is not None and self._names_agent(before.first, before.parts[0].end)
+            if before is None or not names or order.parts[0].is_start:
+                found.append(order)
+                continue
+            is_told = self.scan.tokens[before.parts[0].end].text == ":"
+            if is_told or not self._is_apart(order):
                 found[-1] = merge_orders((before, order))
             else:
                 found.append(order)
         return found
+
+    def _names_agent(self, first: int, end: int) -> bool:
+        return any(find_agent(self.scan, first, end, tool) for tool in self._tools)
+
+    def _is_apart(self, order: Order) -> bool:
+        """Return whether an order behind one that names an agent is not that agent's."""
+        head = self.scan.tokens[order.head].word if order.head >= 0 else ""
+        return (
+            order.parts[0].before == "then"
+            or self._names_agent(order.first, order.end)
+            or any(not tool.is_agent and has_verb(tool, head) for tool in self._tools if head)
+        )
 
     def _quote_text(self) -> None:
         """Read the text after a colon as a quotation, if the request has a plan only then."""

@@ -73,7 +73,8 @@ def is_searched(scan: Scan, order: Order, search: ToolRoles, tools: Sequence[Too
     if order.is_question or _begins_question(scan, order):
         return not _asks_to_act(scan, order, tools)
     if order.is_nominal:
-        return False
+        # What an agent is asked by `Ask Librarian about the mill bridge`.
+        return order.verb is None and scan.tokens[order.first].word == "about"
     if measure_strength(scan, order, search) is Strength.STRONG:
         # `Ask the Handbook "mooring fees"`
         return True
@@ -101,7 +102,7 @@ def write_query(scan: Scan, order: Order, search: ToolRoles, before: int) -> str
         first = _find_start(scan, order)
         is_open = before >= 0 and _needs_topic(scan, order, first)
         return scan.show(before if is_open else first, end).strip()
-    first = order.head + 1
+    first = max(order.head + 1, order.first)
     while first < end and scan.tokens[first].word in _ABOUT:
         first += 1
     first = _skip_place(scan, search, first, end)

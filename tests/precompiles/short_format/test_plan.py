@@ -14,6 +14,7 @@ from tests.precompiles.short_format.small_agents import (
     DEPOSIT,
     ETHER,
     NOTE,
+    STRING,
     TRANSFER,
     TRANSFER_FROM,
     USDC,
@@ -21,6 +22,7 @@ from tests.precompiles.short_format.small_agents import (
     address_of,
     list_runs,
     make_planner,
+    make_tool,
     run_agent,
 )
 
@@ -264,6 +266,50 @@ def test_decimals_in_texts_are_numbers(question: str, values: tuple[Any, ...] | 
     (run,) = list_runs(f"Compute the water need for {question}", (WATER,))
     assert run.calls == (() if values is None else (("water_need", values),))
     assert not run.has_choice
+
+
+ASSESSOR, COUNTER = (
+    make_tool(name, about, (STRING, "prompt", "what to ask"))
+    for name, about in [("Assessor", "Rates loans."), ("Counter", "Adds to a counter.")]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "calls"),
+    [
+        ("Ask Assessor to rate {loan}", [("Assessor", ("rate {loan}",))]),
+        ("Ask Assessor: rate {loan}", [("Assessor", ("rate {loan}",))]),
+        ("Let Assessor rate {loan}", [("Assessor", ("rate {loan}",))]),
+        ("Assessor, rate {loan}", [("Assessor", ("rate {loan}",))]),
+        ('Ask Assessor: "rate {loan}"', [("Assessor", ("rate {loan}",))]),
+        ('Ask Assessor "rate {loan}"', [("Assessor", ("rate {loan}",))]),
+        (
+            "Ask Assessor to rate {loan} and Counter to add 3",
+            [("Assessor", ("rate {loan}",)), ("Counter", ("add 3",))],
+        ),
+        (
+            "Ask Assessor to rate {loan}, then send 5 USDC to Bob",
+            [("Assessor", ("rate {loan}",)), paid(BOB, 5 * USDC)],
+        ),
+        (
+            "Ask Assessor to rate {loan} and send Bob 5 USDC",
+            [("Assessor", ("rate {loan}",)), paid(BOB, 5 * USDC)],
+        ),
+        ("Ask Assessor to rate {loan} and don't send Bob 5 USDC", []),
+        ("Ask Assessor to rate {loan} and never mind", []),
+        ("Ask Assessor to rate {loan} if it rains", []),
+    ],
+)
+@pytest.mark.parametrize("loan", ["the loan with income 20 and debt 5", "income 20, debt 5"])
+def test_an_agent_is_told_the_whole_sentence(
+    question: str, calls: list[tuple[str, tuple[Any, ...]]], loan: str
+) -> None:
+    run = run_agent(question.format(loan=loan), (ASSESSOR, COUNTER, TRANSFER))
+    told = [
+        (name, tuple(it.format(loan=loan) if isinstance(it, str) else it for it in values))
+        for name, values in calls
+    ]
+    assert list(run.calls) == told
 
 
 @pytest.mark.parametrize(

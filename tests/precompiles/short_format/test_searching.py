@@ -62,6 +62,7 @@ SEARCHED = [
     ("Look up the opening hours", "the opening hours"),
     ("Find out if the office is open tomorrow", "if the office is open tomorrow"),
     ("Search for lost property", "lost property"),
+    ("About the mooring fees", "the mooring fees"),
     ("Search the handbook for mooring fees, please", "mooring fees"),
     ('Search for "quiet hours"', "quiet hours"),
     ('Search the handbook "quiet hours"', "quiet hours"),
