@@ -88,6 +88,12 @@ ENTRIES = {
         seed=27,
         test="tests/contracts/council/test_accounts.py::test_no_money_is_created_lost_or_stuck",
     ),
+    "council-gangs": Entry(
+        shows="Accounts that work together take nothing from a council and its markets",
+        count=2_000,
+        seed=31,
+        test="tests/contracts/council/test_gangs.py::test_a_gang_never_gains",
+    ),
     "council-invariants": Entry(
         shows="A council creates, loses and keeps no money, ten requests at once (Foundry)",
         count=3_000,
@@ -131,6 +137,19 @@ ENTRIES = {
         count=10_000,
         seed=20261121,
         test="tests/pyevm_agents/server/test_fuzz.py::test_no_connection_breaks_the_server[frames]",
+    ),
+    "control-requests": Entry(
+        shows="No request to REST or MCP is a fault, or stores what can't be answered",
+        count=1_000_000,
+        seed=20261201,
+        test="tests/pyevm_agents/control/test_fuzz.py"
+        "::test_no_request_is_a_fault_or_stores_what_cannot_be_answered",
+    ),
+    "control-connections": Entry(
+        shows="No request to REST or MCP ends the process that serves them",
+        count=20_000,
+        seed=20261201,
+        test="tests/pyevm_agents/control/test_fuzz.py::test_no_request_ends_the_process",
     ),
     "killed-nodes": Entry(
         shows="A node killed under load has all that it acknowledged",

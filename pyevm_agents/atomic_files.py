@@ -8,15 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.private_files import OWNER_ONLY
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, *, is_private: bool = False) -> None:
     """Write a file atomically; on failure the old content stays.
 
+    Input:  is_private: whether only the owner may read the file, as in a state folder.
     Raises: ConfigError: the file can't be written.
     """
     try:
-        replace_atomically(path, data)
+        replace_atomically(path, data, is_private=is_private)
     except OSError as error:
         raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
 
@@ -26,8 +28,10 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def replace_atomically(path: Path, data: bytes) -> None:
+def replace_atomically(path: Path, data: bytes, *, is_private: bool = False) -> None:
     """Write a file atomically. Links are followed; devices and pipes are written to directly.
+
+    An existing file keeps its permissions, without those of others if it is private.
 
     Raises: OSError: the file can't be written.
     """
@@ -37,8 +41,16 @@ def replace_atomically(path: Path, data: bytes) -> None:
     path = Path(os.path.realpath(path))
     # Workers of pytest-xdist may write the same file concurrently.
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    kept = path.stat().st_mode & 0o777 if path.exists() else None
+    mode = (0o666 if kept is None else kept) & (OWNER_ONLY if is_private else 0o777)
+
+    def create(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)  # The process' mask counts for a new file.
+
     try:
-        with draft.open("wb") as file:
+        with open(draft, "wb", opener=create) as file:
+            if kept is not None:
+                draft.chmod(mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -22,6 +22,7 @@ from eth_keys.datatypes import PrivateKey
 from pyevm_agents.cli.options.worker import run_until_signal
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
+from pyevm_agents.council.decisions import JudgeRole
 from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import Verdict
 from pyevm_agents.council.participants import Judge, Participant
@@ -91,7 +92,7 @@ def main() -> None:
             key,
             chain_id=identity.chain_id,
             limits=RequestLimits(max_bond=10**18),
-            settings=CouncilSettings(poll_seconds=0.1, takes_disputes=True),
+            settings=CouncilSettings(poll_seconds=0.1, judge_role=JudgeRole.ALL),
             source=source,
             log=MortalLog(json.loads(more[0]) if more else None),
         )

@@ -14,8 +14,13 @@ from eth_abi import decode
 from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.council.commitments import (
+    CommitmentForm,
+    CommitmentPlace,
+    compute_commitment,
+)
 from pyevm_agents.council.council_client import CouncilClient
-from pyevm_agents.council.messages import RequestPhase, compute_commitment
+from pyevm_agents.council.messages import RequestPhase
 from tests.pyevm_agents.council.council_chain import (
     BOND,
     HOUR,
@@ -111,14 +116,13 @@ class Stage:
     def answer(self, number: int, *answers: bytes) -> None:
         """Commit to answers, each of another account."""
         for account, answer in zip(self.helpers, answers, strict=False):
-            commitment = compute_commitment(
+            place = CommitmentPlace(
                 chain_id=int(self.chain.ask_node("eth_chainId"), 16),
                 oracle=self.chain.canonical,
                 request_id=number,
                 agent=bytes.fromhex(account[2:]),
-                answer=answer,
-                nonce=number,
             )
+            commitment = compute_commitment(CommitmentForm.BOUND, place, answer, number)
             self.attempt(account, "commit", number, commitment, value=BOND)
 
     def reveal(self, view: RequestView, *answers: bytes) -> None:
@@ -184,7 +188,7 @@ class JudgeStage(Stage):
         return number
 
     def serve_request(self, view: RequestView) -> None:
-        if view.phase is RequestPhase.REVEAL and view.candidates:
+        if view.phase is RequestPhase.REVEAL and view.panel.candidates:
             self.reveal(view, *self.answers)
 
     def check(self, number: int) -> None:
@@ -200,7 +204,7 @@ class JudgeStage(Stage):
 
 
 class DisputeStage(Stage):
-    """The only judge of the dispute of a vote: it upholds or overturns by its kept verdict."""
+    """A judge of a dispute beside one for each side: its kept verdict decides."""
 
     role = "judge"
     moments = list_moments(
@@ -223,16 +227,34 @@ class DisputeStage(Stage):
         return number
 
     def serve_request(self, view: RequestView) -> None:
-        is_registered = view.phase is RequestPhase.DISPUTE_REGISTRATION and view.dispute_candidates
-        if is_registered and self.client.read_head().timestamp <= view.ends_at:
-            self.chain.pass_time(HOUR + 1)
+        number, panel = view.request.request_id, view.dispute_panel
+        if view.phase is RequestPhase.DISPUTE_REGISTRATION:
+            others = [each for each in self.judges if _canonical(each) not in panel.candidates]
+            if _canonical(self.account) not in panel.candidates:
+                return
+            for each in others:
+                self.attempt(each, "registerJudge", number, value=panel.bond)
+            if not others and self.client.read_head().timestamp <= view.ends_at:
+                self.chain.pass_time(HOUR + 1)
+        if view.phase is RequestPhase.DISPUTE_JUDGE:
+            right = [
+                to_checksum_address(each) for each, said in view.reveals.items() if said == b"no"
+            ]
+            for each, overturns in zip(self.judges, (False, True), strict=True):
+                if _canonical(each) not in panel.judged:
+                    self.attempt(each, "resolveDispute", number, overturns, b"no", right)
+
+    @property
+    def judges(self) -> list[str]:
+        """The other judges of the dispute."""
+        return [*self.chain.ask_node("eth_accounts")[4:6]]
 
     def check(self, number: int) -> None:
         judges = [
             decode(["address"], bytes.fromhex(log["data"][2:]))[0]
             for log in self.chain.find_events("JudgeRegistered", number)
         ]
-        assert judges == [self.account.lower()]
+        assert judges.count(self.account.lower()) == 1
         overturned, answer = self.read_event("DisputeResolved", number, "bool", "bytes")
         [(kept, named)] = self.read_rows("answer, winners", "verdicts", number)
         assert (overturned, answer) == (kept == b"no", kept)
@@ -241,6 +263,10 @@ class DisputeStage(Stage):
             to_checksum_address(each) for each in winners
         ]
         assert self.chain.read("outcomeOf", number, self.account) == UPHELD
+
+
+def _canonical(account: str) -> bytes:
+    return bytes.fromhex(account[2:])
 
 
 STAGES: tuple[type[Stage], ...] = (AgentStage, JudgeStage, DisputeStage)

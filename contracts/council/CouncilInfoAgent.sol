@@ -51,14 +51,16 @@ contract CouncilInfoAgent is CouncilAgent {
         oracle.reveal(requestId, own.answer, own.nonce);
     }
 
-    /// @dev Returns the option that a text names but for its case, blanks, quotes and a full stop, empty if it names none; of an
-    ///   open query the text.
+    /// @dev Returns the option that a text is but for its case, blanks, quotes and a full stop; of passages that were found, as
+    ///   `RetrievalTool` labels them, the only option that they name. Empty if there is none. Of an open query the text.
     function _optionOf(bytes memory specifications, bytes memory said) private pure returns (bytes memory) {
         uint256 options = CouncilOptions.count(specifications);
         for (uint256 i = 1; i <= options; i++) {
             bytes memory option = CouncilOptions.get(specifications, i);
             if (CouncilText.isSame(option, said)) return option;
         }
-        return options == 0 ? said : bytes("");
+        if (options == 0) return said;
+        uint256 place = bytes5(said) == '[a] "' ? CouncilOptions.findOnly(specifications, said) : 0;
+        return place == 0 ? bytes("") : CouncilOptions.get(specifications, place);
     }
 }

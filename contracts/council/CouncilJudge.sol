@@ -27,7 +27,8 @@ contract CouncilJudge is CouncilAgent {
         CouncilAgent(oracle_, owner, settings)
     {}
 
-    /// @notice Registers as a candidate. For the owner; the call's value is the bond.
+    /// @notice Registers as a candidate, for the request or its dispute. For the owner; the call's value is the oracle's
+    ///   `judgeBondOf`.
     function register(uint256 requestId) external payable onlyOwner {
         oracle.registerJudge{value: msg.value}(requestId);
     }

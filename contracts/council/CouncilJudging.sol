@@ -8,53 +8,62 @@ import {ICouncil, Phase} from "./ICouncil.sol";
 
 /// @title Votes and judges of a council
 abstract contract CouncilJudging is CouncilSubmissions {
+    uint256 public constant MAX_TURNS = 3; // judges one after the other, so that a request ends
+
     // ---- Judges
 
     /// @inheritdoc ICouncil
-    function registerJudge(uint256 requestId) external payable nonReentrant {
+    function registerJudge(uint256 requestId) external payable virtual nonReentrant {
         Round storage round = _sync(requestId);
         bool ofDispute = round.phase == Phase.DisputeRegistration;
         bool isOpen = ofDispute || round.phase == Phase.Commit || round.phase == Phase.Reveal;
         if (!isOpen || block.timestamp > round.endsAt) revert WrongPhase(requestId, round.phase);
-        _requireValue(round.bond);
+        _requireValue(_judgeBond(requestId, round, ofDispute));
         _requireEligibleJudge(requestId, round, ofDispute);
         _enterIdentity(requestId, ofDispute ? _terms.minDisputeJudgeReputation : _terms.minJudgeReputation);
-        address[] storage candidates = panels[requestId][ofDispute].candidates;
-        if (candidates.length == MAX_CANDIDATES) revert TooManyJudges(requestId, MAX_CANDIDATES);
-        candidates.push(msg.sender);
-        round.judgeBonds++;
+        if (roleOf[requestId][msg.sender] == CANDIDATE) _release(requestId, round, msg.sender);
+        panels[requestId][ofDispute].candidates.push(msg.sender);
+        if (ofDispute) round.disputeJudgeBonds++;
+        else round.judgeBonds++;
         _setRole(requestId, msg.sender, ofDispute ? DISPUTE_CANDIDATE : CANDIDATE);
         emit JudgeRegistered(requestId, msg.sender);
     }
 
     /// @inheritdoc ICouncil
+    function releaseJudge(uint256, address) external nonReentrant {
+        _callVerdicts();
+    }
+
+    /// @inheritdoc ICouncil
     function selectJudge(uint256 requestId, bytes calldata header) external nonReentrant {
         Round storage round = rounds[requestId];
-        bool ofDispute = round.phase == Phase.DisputeDraw;
-        if (!ofDispute && round.phase != Phase.Draw) revert WrongPhase(requestId, round.phase);
-        bytes32 randomness = _randomnessOf(panels[requestId][ofDispute].seedBlock, header);
-        round.seed = keccak256(abi.encode(round.seed, randomness));
-        _draw(requestId, round, ofDispute);
+        if (round.phase == Phase.DisputeDraw) return _callVerdicts();
+        if (round.phase != Phase.Draw) revert WrongPhase(requestId, round.phase);
+        _mixSeed(requestId, round, false, header);
+        _draw(requestId, round);
+    }
+
+    // ---- Verdicts
+
+    /// @inheritdoc IAgentCouncilOracle
+    function aggregate(uint256, bytes calldata, address[] calldata, bytes calldata) external virtual nonReentrant {
+        _callVerdicts();
     }
 
     /// @inheritdoc IAgentCouncilOracle
-    function aggregate(
-        uint256 requestId,
-        bytes calldata finalAnswer,
-        address[] calldata winners,
-        bytes calldata reasoning
-    ) external virtual nonReentrant {
-        Round storage round = _requirePhase(requestId, Phase.Judge);
-        if (msg.sender != panels[requestId][false].judge) revert NotJudge(requestId, msg.sender);
-        if (reasoning.length == 0) revert ReasoningMissing();
-        _requireLength("reasoning", reasoning.length, MAX_REASON_BYTES);
-        round.winners = _winnersOf(requestId, round, finalAnswer, winners);
-        round.byJudge = true;
-        emit JudgeReasoned(requestId, msg.sender, reasoning);
-        _resolve(requestId, round, finalAnswer);
+    function initiateDispute(uint256, string calldata) external payable nonReentrant {
+        _callVerdicts();
+    }
+
+    /// @inheritdoc IAgentCouncilOracle
+    function resolveDispute(uint256, bool, bytes calldata, address[] calldata) external nonReentrant {
+        _callVerdicts();
     }
 
     // ---- Internal
+
+    /// @dev Does what this call asks by the code of `CouncilVerdicts`, which reads and writes this contract's storage.
+    function _callVerdicts() internal virtual;
 
     function _closeReveals(uint256 requestId, Round storage round) internal override {
         if (uint256(round.reveals) * 2 <= round.numInfoAgents) return _fail(requestId, round, "no quorum");
@@ -62,9 +71,9 @@ abstract contract CouncilJudging is CouncilSubmissions {
         if (round.options > 0 && most == 0) return _fail(requestId, round, "no option"); // no judge could name one
         if (option > 0) {
             round.winners = _votersOf(requestId, option);
-            return _resolve(requestId, round, rules.optionAt(DataAsCode.read(round.textAt), option));
+            return _resolve(requestId, round, _rules.optionAt(DataAsCode.read(round.textAt), option));
         }
-        _startDraw(requestId, round, false);
+        _startDraw(requestId, round);
     }
 
     /// @dev Info agents, the requester and the disputer can't judge; nor can a judge its own answer.
@@ -76,97 +85,29 @@ abstract contract CouncilJudging is CouncilSubmissions {
         }
     }
 
-    function _setRole(uint256 requestId, address judge, uint8 role) internal virtual {
-        roleOf[requestId][judge] = role;
+    function _startDraw(uint256 requestId, Round storage round) internal {
+        if (panels[requestId][false].candidates.length == 0) return _fail(requestId, round, "no judge");
+        if (!_terms.deterministic) return _awaitBlock(requestId, round, false);
+        round.seed = keccak256(abi.encode(round.seed));
+        _draw(requestId, round);
     }
 
-    /// @dev The block is fixed before anybody knows its PREVRANDAO, so no caller can choose.
-    function _startDraw(uint256 requestId, Round storage round, bool ofDispute) internal {
-        Panel storage panel = panels[requestId][ofDispute];
-        if (panel.candidates.length == 0) return _endWithoutJudge(requestId, round, ofDispute);
-        if (_terms.deterministic) {
-            round.seed = keccak256(abi.encode(round.seed));
-            return _draw(requestId, round, ofDispute);
-        }
-        panel.seedBlock = uint64(block.number + _terms.seedDelay);
-        _enter(round, ofDispute ? Phase.DisputeDraw : Phase.Draw, _terms.drawTime);
-        emit SeedBlockSet(requestId, panel.seedBlock);
-    }
-
-    function _randomnessOf(uint256 seedBlock, bytes calldata header) internal view virtual returns (bytes32) {
-        return rules.readRandomness(seedBlock, header);
-    }
-
-    function _draw(uint256 requestId, Round storage round, bool ofDispute) internal {
-        Panel storage panel = panels[requestId][ofDispute];
-        address[] storage candidates = panel.candidates;
-        uint256 place = uint256(keccak256(abi.encode(round.seed, panel.turns++))) % candidates.length;
-        address judge = candidates[place];
-        candidates[place] = candidates[candidates.length - 1];
-        candidates.pop();
-        panel.judge = judge;
-        _setRole(requestId, judge, ofDispute ? DISPUTE_DRAWN : DRAWN);
-        _enter(round, ofDispute ? Phase.DisputeJudge : Phase.Judge, _terms.judgeTime);
-        emit JudgeSelected(requestId, judge);
+    function _draw(uint256 requestId, Round storage round) internal {
+        panels[requestId][false].judge = _drawOne(requestId, round, false);
+        _enter(round, Phase.Judge, _terms.judgeTime);
     }
 
     /// @dev Goes on with the next candidate, or without one.
-    function _replaceJudge(uint256 requestId, Round storage round, bool ofDispute) internal virtual {
-        Panel storage panel = panels[requestId][ofDispute];
+    function _replaceJudge(uint256 requestId, Round storage round) internal virtual {
+        Panel storage panel = panels[requestId][false];
         emit JudgeAbsent(requestId, panel.judge);
         roleOf[requestId][panel.judge] = ABSENT;
         panel.judge = address(0);
         round.judgeBonds--;
         round.forfeited += round.bond;
-        if (panel.turns == MAX_TURNS || panel.candidates.length == 0) {
-            return _endWithoutJudge(requestId, round, ofDispute);
-        }
-        _draw(requestId, round, ofDispute);
+        if (panel.turns == MAX_TURNS || panel.candidates.length == 0) return _fail(requestId, round, "no judge");
+        _draw(requestId, round);
     }
-
-    /// @dev Gives the bonds of all back who were not drawn.
-    function _releaseCandidates(uint256 requestId, Round storage round, bool ofDispute) internal {
-        address[] storage candidates = panels[requestId][ofDispute].candidates;
-        uint256 count = candidates.length;
-        for (uint256 i = 0; i < count; i++) _credit(address(0), candidates[i], round.bond);
-        round.judgeBonds -= uint8(count);
-        delete panels[requestId][ofDispute].candidates;
-    }
-
-    /// @dev Returns the winners as bits. They must have revealed, and be named once; of a discrete query they are all who
-    ///   voted for the answer.
-    function _winnersOf(uint256 requestId, Round storage round, bytes calldata answer, address[] calldata winners)
-        internal
-        view
-        returns (uint64 found)
-    {
-        _requireLength("answer", answer.length, MAX_ANSWER_BYTES);
-        for (uint256 i = 0; i < winners.length; i++) found |= _bitOfWinner(requestId, winners[i], found);
-        if (found == 0) revert WrongWinners(requestId);
-        if (round.options == 0) return found;
-        uint8 option = rules.findOption(DataAsCode.read(round.textAt), answer);
-        if (option == 0 || found != _votersOf(requestId, option)) revert WrongWinners(requestId);
-    }
-
-    function _bitOfWinner(uint256 requestId, address winner, uint64 found) internal view virtual returns (uint64 bit) {
-        uint256 place = roleOf[requestId][winner];
-        if (place == 0 || place > MAX_INFO_AGENTS) revert WrongWinner(requestId, winner);
-        bit = uint64(1 << (place - 1));
-        if (found & bit != 0 || !agentsOf[requestId][place - 1].isRevealed) revert WrongWinner(requestId, winner);
-    }
-
-    /// @dev Keeps the answer and opens the window for disputes.
-    function _resolve(uint256 requestId, Round storage round, bytes memory answer) internal {
-        round.answerAt = DataAsCode.write(answer);
-        _releaseCandidates(requestId, round, false);
-        emit ResolutionFinalized(requestId, answer);
-        if (_terms.disputeWindow == 0) return _enter(round, Phase.Resolved, 0);
-        _enter(round, Phase.Window, _terms.disputeWindow);
-        emit DisputeWindowOpened(requestId, round.endsAt);
-    }
-
-    /// @dev Ends a request, or its dispute, that no judge decides.
-    function _endWithoutJudge(uint256 requestId, Round storage round, bool ofDispute) internal virtual;
 
     /// @dev Ends a request without an answer; everything goes back.
     function _fail(uint256 requestId, Round storage round, string memory reason) internal virtual;
@@ -183,12 +124,5 @@ abstract contract CouncilJudging is CouncilSubmissions {
             if (option > 0 && votes > most) (best, most) = (option, votes);
         }
         if (most * 2 <= total) best = 0;
-    }
-
-    function _votersOf(uint256 requestId, uint256 option) private view returns (uint64 voters) {
-        InfoAgent[] storage agents = agentsOf[requestId];
-        for (uint256 i = 0; i < agents.length; i++) {
-            if (agents[i].isRevealed && agents[i].option == option) voters |= uint64(1 << i);
-        }
     }
 }

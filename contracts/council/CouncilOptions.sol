@@ -53,6 +53,55 @@ library CouncilOptions {
         for (uint256 i = start; i < end; i++) option[i - start] = specifications[i];
     }
 
+    /// @notice Returns the place of the only option that a text names, in whole words but for case; zero if it names none or
+    ///   several, or has a word that denies: `The mill bridge was not flooded.` One letter names nothing.
+    function findOnly(bytes memory specifications, bytes memory text) internal pure returns (uint8 place) {
+        if (_denies(text)) return 0;
+        (uint256 start, uint256 end, bool last) = (9, 0, false);
+        for (uint8 option = 1; !last; option++) {
+            (end, last) = _endOf(specifications, start);
+            if (end > start + 1 && _names(text, specifications, start, end)) {
+                if (place != 0) return 0;
+                place = option;
+            }
+            start = end + 1;
+        }
+    }
+
+    function _denies(bytes memory text) private pure returns (bool) {
+        bytes memory words = "not no never nor none neither without cannot n't";
+        uint256 start = 0;
+        for (uint256 end = 0; end <= words.length; end++) {
+            if (end < words.length && words[end] != " ") continue;
+            if (_names(text, words, start, end)) return true;
+            start = end + 1;
+        }
+        return false;
+    }
+
+    /// @dev Whether a text has a part of another text in whole words. What begins with `n'` may end a word: `isn't`.
+    function _names(bytes memory text, bytes memory words, uint256 start, uint256 end) private pure returns (bool) {
+        uint256 size = end - start;
+        bool isEnding = size > 1 && words[start + 1] == "'";
+        for (uint256 from = 0; from + size <= text.length; from++) {
+            if (from > 0 && !isEnding && _isLetter(text[from - 1])) continue;
+            if (from + size < text.length && _isLetter(text[from + size])) continue;
+            uint256 same = 0;
+            while (same < size && _lower(text[from + same]) == _lower(words[start + same])) same++;
+            if (same == size) return true;
+        }
+        return false;
+    }
+
+    function _isLetter(bytes1 one) private pure returns (bool) {
+        bytes1 low = _lower(one);
+        return (low >= "a" && low <= "z") || (one >= "0" && one <= "9") || one >= 0x80;
+    }
+
+    function _lower(bytes1 one) private pure returns (bytes1) {
+        return one >= "A" && one <= "Z" ? bytes1(uint8(one) + 32) : one;
+    }
+
     function _endOf(bytes memory text, uint256 start) private pure returns (uint256 end, bool last) {
         end = start;
         while (end < text.length && text[end] != "|" && text[end] != "\n") end++;

@@ -10,9 +10,9 @@ import {ICouncilReputation} from "./ICouncilReputation.sol";
 /// @title Reputation of a council's agents in the registries of ERC-8004
 /// @notice An account links the identity that it owns, or is the wallet of. Its score is the mean of the feedback tagged
 ///   `council` by clients that were named at deployment, and by this contract, which writes what became of each
-///   participant: 100 for right answers and upheld judges, 0 for the others. Nobody else's feedback counts.
-/// @dev A score is worth what its requests were: who asks itself and answers itself earns it for the price of gas. Name
-///   clients whose feedback means more, and set the minimum above what one request gives.
+///   participant: 100 for right answers and upheld judges, 0 for the others. Outcomes count in requests of those clients
+///   alone, as nobody else's question is worth a score: who asks itself and answers itself earns none. Nobody else's
+///   feedback counts.
 contract CouncilReputation is ICouncilReputation {
     /// @notice The account is neither owner nor wallet of the identity.
     error NotAgent(uint256 agentId, address account);
@@ -64,12 +64,17 @@ contract CouncilReputation is ICouncilReputation {
     mapping(uint256 agentId => Tally) private tallyOf;
     mapping(uint256 requestId => mapping(address account => uint256)) private entryOf; // the identity's ID and one
     address[] private clients;
+
+    /// @notice Whether feedback of this account and outcomes of its requests count.
+    mapping(address account => bool) public isClient;
+
     mapping(address account => uint256) private linkOf; // the identity's ID and one
 
-    /// @param clients_ whose feedback counts, beside this contract's own
+    /// @param clients_ whose feedback counts, and whose requests do. Without any, nobody has a score
     constructor(IIdentityRegistry identities_, IReputationRegistry feedback_, address[] memory clients_) {
         (identities, feedback, deployer) = (identities_, feedback_, msg.sender);
         clients = clients_;
+        for (uint256 i = 0; i < clients_.length; i++) isClient[clients_[i]] = true;
     }
 
     /// @notice Sets the oracle, once. For the deployer: the oracle's constructor takes this contract.
@@ -99,7 +104,7 @@ contract CouncilReputation is ICouncilReputation {
     }
 
     /// @notice Writes what became of a participant, of the identity with which it took part. For everybody, once for each
-    ///   request and account.
+    ///   request and account. It counts for the score if a client asked.
     /// @dev The registry refuses feedback of an identity's operators, which its owner names. It counts here all the same.
     function report(uint256 requestId, address account) external {
         Outcome outcome = oracle.outcomeOf(requestId, account);
@@ -110,9 +115,11 @@ contract CouncilReputation is ICouncilReputation {
         isReported[requestId][account] = true;
         uint256 agentId = entry - 1;
         bool isGood = outcome == Outcome.Right || outcome == Outcome.JudgeUpheld;
-        Tally storage tally = tallyOf[agentId];
-        tally.count++;
-        if (isGood) tally.good++;
+        if (_counts(requestId)) {
+            Tally storage tally = tallyOf[agentId];
+            tally.count++;
+            if (isGood) tally.good++;
+        }
         bool isJudge = outcome >= Outcome.JudgeUpheld;
         emit OutcomeReported(requestId, account, agentId, outcome);
         if (identities.isAuthorizedOrOwner(address(this), agentId)) return;
@@ -159,6 +166,10 @@ contract CouncilReputation is ICouncilReputation {
         if (declared.length == 0) return false;
         (string[] memory capabilities, string[] memory domains) = abi.decode(declared, (string[], string[]));
         return _hasAll(capabilities, required.capabilities) && _hasAll(domains, required.domains);
+    }
+
+    function _counts(uint256 requestId) internal view virtual returns (bool) {
+        return isClient[IAgentCouncilOracle(address(oracle)).getRequest(requestId).requester];
     }
 
     function _isOf(uint256 agentId, address account) private view returns (bool) {

@@ -20,6 +20,8 @@ contract CouncilRules {
     uint256 public constant MAX_COMMIT_TIME = 30 days;
     uint256 public constant MAX_PHASE_TIME = 30 days;
     uint256 public constant MAX_CALLBACK_GAS = 10_000_000;
+    uint256 public constant MIN_DISPUTE_JUDGES = 3;
+    uint256 public constant MAX_DISPUTE_JUDGES = 15;
     uint256 public constant MAX_AMOUNT = type(uint96).max; // sums and parts of such amounts do not overflow
     uint256 private constant WHOLE = 10_000; // hundredths of a percent
 
@@ -37,6 +39,10 @@ contract CouncilRules {
         _requireRange("judgeReimbursement", terms_.judgeReimbursement, 0, WHOLE);
         _requireRange("seedDelay", terms_.seedDelay, 1, type(uint8).max);
         _requireRange("minBond", terms_.minBond, 1, MAX_AMOUNT);
+        bool isOdd = terms_.disputeJudges % 2 == 1;
+        if (terms_.disputeWindow > 0) {
+            _requireRange("disputeJudges", isOdd ? terms_.disputeJudges : 0, MIN_DISPUTE_JUDGES, MAX_DISPUTE_JUDGES);
+        }
         allTerms = terms_;
     }
 
@@ -55,15 +61,31 @@ contract CouncilRules {
     /// @notice Refuses a text beyond the limits; returns the number of its options, zero for an open query.
     function checkText(bytes calldata text) external pure returns (uint8 options) {
         if (text.length > MAX_TEXT_BYTES) revert ICouncil.TooLong("request", text.length, MAX_TEXT_BYTES);
-        (, string memory specifications, IAgentCouncilOracle.AgentCapabilities memory required) = decodeText(text);
+        (, string memory specifications, IAgentCouncilOracle.AgentCapabilities memory required) = _decodeText(text);
         _checkItems(required.capabilities);
         _checkItems(required.domains);
         return uint8(CouncilOptions.count(bytes(specifications)));
     }
 
-    /// @notice Returns query, specifications and capabilities of a text.
-    function decodeText(bytes calldata text)
-        public
+    /// @notice Returns a request in the ERC's form.
+    /// @param accounts requester and reward token
+    /// @param numbers reward, bond, number of info agents, deadline
+    /// @param text empty where there is no request
+    function describe(address[2] calldata accounts, uint128[4] calldata numbers, bytes calldata text)
+        external
+        pure
+        returns (IAgentCouncilOracle.Request memory request)
+    {
+        (request.requester, request.rewardToken) = (accounts[0], accounts[1]);
+        (request.reward, request.bondAmount) = (numbers[0], numbers[1]);
+        (request.numInfoAgents, request.deadline) = (numbers[2], numbers[3]);
+        if (text.length == 0) return request;
+        (request.query, request.specifications, request.requiredCapabilities) = _decodeText(text);
+    }
+
+    /// @dev Returns query, specifications and capabilities of a text.
+    function _decodeText(bytes calldata text)
+        private
         pure
         returns (string memory, string memory, IAgentCouncilOracle.AgentCapabilities memory)
     {
@@ -72,19 +94,19 @@ contract CouncilRules {
 
     /// @notice Returns the place of an answer among the options, from 1 on; zero if it is none.
     function findOption(bytes calldata text, bytes calldata answer) external pure returns (uint8) {
-        (, string memory specifications,) = decodeText(text);
+        (, string memory specifications,) = _decodeText(text);
         return CouncilOptions.find(bytes(specifications), answer);
     }
 
     /// @notice Returns the option at a place from 1 on.
     function optionAt(bytes calldata text, uint256 place) external pure returns (bytes memory) {
-        (, string memory specifications,) = decodeText(text);
+        (, string memory specifications,) = _decodeText(text);
         return CouncilOptions.get(bytes(specifications), place);
     }
 
     /// @notice Tells whether an account declares the capabilities that a text requires.
     function isCapable(ICouncilReputation reputation, address account, bytes calldata text) external view returns (bool) {
-        (,, IAgentCouncilOracle.AgentCapabilities memory required) = decodeText(text);
+        (,, IAgentCouncilOracle.AgentCapabilities memory required) = _decodeText(text);
         bool isAnybody = required.capabilities.length == 0 && required.domains.length == 0;
         return isAnybody || reputation.isCapable(account, required);
     }

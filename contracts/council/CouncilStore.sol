@@ -5,20 +5,26 @@ import {DataAsCode} from "../callback/DataAsCode.sol";
 import {CouncilFunds} from "./CouncilFunds.sol";
 import {CouncilRules} from "./CouncilRules.sol";
 import {IAgentCouncilOracle} from "./IAgentCouncilOracle.sol";
-import {ICouncil, Outcome, Phase, Terms} from "./ICouncil.sol";
+import {ICouncil, Phase, Terms} from "./ICouncil.sol";
 import {ICouncilReputation} from "./ICouncilReputation.sol";
 
-/// @title What a council remembers of its requests, and the ERC's getters
-abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
+uint256 constant ANSWER_BYTES = 2_048;
+uint256 constant REASON_BYTES = 4_096;
+
+/// @title What a council remembers of its requests
+/// @dev All storage of the oracle is here: `CouncilVerdicts`, which it calls as its own code, has the same.
+abstract contract CouncilStore is CouncilFunds {
     /// @dev A request.
     /// @param endsAt the last second of the phase
     /// @param options of a discrete query; zero for an open one
     /// @param byJudge whether a judge gave the answer
-    /// @param judgeBonds how many bonds of judges the oracle holds
+    /// @param isDirect whether shares are sent when they are due
     /// @param forfeited wei of lost bonds of judges and disputers
     /// @param paid the part of the reward that was credited before its distribution
     /// @param textAt where query, specifications and capabilities are
     /// @param winners a bit for each info agent
+    /// @param judgeBonds how many bonds of judges the oracle holds; those of the dispute's judges are counted apart
+    /// @param declared wei that depend on the answer beside reward and bonds
     /// @param seed exclusive or of the hashes of revealed nonces; after a draw, what was drawn with
     struct Round {
         address requester;
@@ -31,16 +37,21 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
         uint64 deadline;
         bool byJudge;
         bool overturned;
+        bool isDirect;
         bool isDisputeBondHeld;
-        uint8 judgeBonds;
         uint128 reward;
         uint128 bond;
         uint128 forfeited;
         uint128 paid;
         address textAt;
         uint64 winners;
+        uint32 judgeBonds;
         address answerAt;
+        uint96 declared;
         address disputer;
+        uint32 disputeJudgeBonds;
+        uint128 disputeBond;
+        uint128 disputeJudgeBond;
         bytes32 seed;
     }
 
@@ -54,7 +65,7 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
         address answerAt;
     }
 
-    /// @dev The judges of a request, or of its dispute.
+    /// @dev Who registered to judge a request, or its dispute, and was not drawn; and who judges the request.
     struct Panel {
         address judge;
         uint64 seedBlock;
@@ -62,11 +73,20 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
         address[] candidates;
     }
 
+    /// @dev The judges of a dispute and what they decided. A verdict is a hash of answer and winners, or `UPHELD`.
+    /// @param decided the verdict of more than half of them; zero for none
+    /// @param answerAt the answer of that verdict, if it overturns
+    struct Dispute {
+        address[] judges;
+        uint8 verdicts;
+        uint64 winners;
+        address answerAt;
+        bytes32 decided;
+        mapping(address judge => bytes32) verdictOf;
+        mapping(bytes32 verdict => uint256) votesFor;
+    }
+
     uint256 internal constant MAX_INFO_AGENTS = 64; // `winners` has 64 bits
-    uint256 public constant MAX_CANDIDATES = 32; // a request's last call credits them all
-    uint256 public constant MAX_TURNS = 3; // judges one after the other, so that a request ends
-    uint256 public constant MAX_ANSWER_BYTES = 2_048;
-    uint256 public constant MAX_REASON_BYTES = 4_096;
 
     /// @dev Hundredths of a percent in a whole.
     uint256 internal constant WHOLE = 10_000;
@@ -77,135 +97,28 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
     uint8 internal constant DRAWN = 103;
     uint8 internal constant DISPUTE_DRAWN = 104;
     uint8 internal constant ABSENT = 105;
+    uint8 internal constant DISPUTE_RIGHT = 106;
+    uint8 internal constant DISPUTE_WRONG = 107;
 
-    /// @notice Has the terms, and computes what needs no storage.
-    CouncilRules public immutable rules;
+    CouncilRules internal immutable _rules;
+    ICouncilReputation internal immutable _reputation;
 
-    /// @notice The source of reputation; zero for none.
-    ICouncilReputation public immutable reputation;
-
-    /// @inheritdoc ICouncil
-    uint256 public requestCount;
-
+    uint256 internal _requestCount;
     Terms internal _terms;
     mapping(uint256 requestId => Round) internal rounds;
     mapping(uint256 requestId => InfoAgent[]) internal agentsOf;
     mapping(uint256 requestId => mapping(address account => uint8)) internal roleOf;
     mapping(uint256 requestId => mapping(uint256 option => uint256 weight)) internal votesOf;
     mapping(uint256 requestId => mapping(bool ofDispute => Panel)) internal panels;
+    mapping(uint256 requestId => Dispute) internal disputes;
     mapping(uint256 requestId => bool) internal isCalled;
+    mapping(uint256 requestId => mapping(bytes32 commitment => bool)) internal isPlainCommitment;
 
-    constructor(Terms memory terms, ICouncilReputation reputation_) {
-        _terms = terms;
-        rules = new CouncilRules(terms);
-        reputation = reputation_;
+    constructor(CouncilRules rules_, ICouncilReputation reputation_) {
+        (_rules, _reputation) = (rules_, reputation_);
     }
 
-    // ---- The ERC's getters
-
-    /// @inheritdoc IAgentCouncilOracle
-    function getRequest(uint256 requestId) external view returns (Request memory request) {
-        Round storage round = rounds[requestId];
-        request.requester = round.requester;
-        request.reward = round.reward;
-        request.rewardToken = round.rewardToken;
-        request.bondAmount = round.bond;
-        request.numInfoAgents = round.numInfoAgents;
-        request.deadline = round.deadline;
-        if (round.phase == Phase.None) return request;
-        (request.query, request.specifications, request.requiredCapabilities) =
-            rules.decodeText(DataAsCode.read(round.textAt));
-    }
-
-    /// @inheritdoc IAgentCouncilOracle
-    function getCommits(uint256 requestId)
-        external
-        view
-        returns (address[] memory agents, bytes32[] memory commitments)
-    {
-        InfoAgent[] storage all = agentsOf[requestId];
-        (agents, commitments) = (new address[](all.length), new bytes32[](all.length));
-        for (uint256 i = 0; i < all.length; i++) (agents[i], commitments[i]) = (all[i].account, all[i].commitment);
-    }
-
-    /// @inheritdoc IAgentCouncilOracle
-    function getReveals(uint256 requestId) external view returns (address[] memory agents, bytes[] memory answers) {
-        InfoAgent[] storage all = agentsOf[requestId];
-        uint256 reveals = rounds[requestId].reveals;
-        (agents, answers) = (new address[](reveals), new bytes[](reveals));
-        uint256 place = 0;
-        for (uint256 i = 0; i < all.length; i++) {
-            if (!all[i].isRevealed) continue;
-            (agents[place], answers[place]) = (all[i].account, DataAsCode.read(all[i].answerAt));
-            place++;
-        }
-    }
-
-    /// @inheritdoc IAgentCouncilOracle
-    function getResolution(uint256 requestId) external view returns (bytes memory finalAnswer, bool finalized) {
-        Phase phase = _phaseOf(rounds[requestId], requestId);
-        finalized = phase == Phase.Resolved || phase == Phase.Distributed;
-        finalAnswer = DataAsCode.read(rounds[requestId].answerAt);
-    }
-
-    // ---- Views
-
-    /// @inheritdoc ICouncil
-    function phaseOf(uint256 requestId) external view returns (Phase phase, uint256 endsAt) {
-        Round storage round = rounds[requestId];
-        (phase, endsAt) = (_phaseOf(round, requestId), round.endsAt);
-        if (round.phase == Phase.Commit && phase == Phase.Reveal) endsAt += _terms.revealTime;
-    }
-
-    /// @inheritdoc ICouncil
-    function judgesOf(uint256 requestId, bool ofDispute)
-        external
-        view
-        returns (address judge, address[] memory candidates)
-    {
-        Panel storage panel = panels[requestId][ofDispute];
-        return (panel.judge, panel.candidates);
-    }
-
-    /// @inheritdoc ICouncil
-    function seedBlockOf(uint256 requestId) external view returns (uint256) {
-        Phase phase = rounds[requestId].phase;
-        if (phase != Phase.Draw && phase != Phase.DisputeDraw) return 0;
-        return panels[requestId][phase == Phase.DisputeDraw].seedBlock;
-    }
-
-    /// @inheritdoc ICouncil
-    function disputeBondOf(uint256 requestId) external view returns (uint256) {
-        return _disputeBond(rounds[requestId]);
-    }
-
-    /// @inheritdoc ICouncil
-    function outcomeOf(uint256 requestId, address account) external view returns (Outcome) {
-        Round storage round = rounds[requestId];
-        uint8 role = roleOf[requestId][account];
-        if (round.phase < Phase.Distributed || role == 0) return Outcome.None;
-        if (role <= MAX_INFO_AGENTS) {
-            if (!agentsOf[requestId][role - 1].isRevealed) return Outcome.Withheld;
-            if (round.phase == Phase.Failed) return Outcome.None;
-            return round.winners >> (role - 1) & 1 == 1 ? Outcome.Right : Outcome.Wrong;
-        }
-        if (role == ABSENT) return Outcome.JudgeAbsent;
-        if (role == DRAWN) return round.overturned ? Outcome.JudgeOverturned : Outcome.JudgeUpheld;
-        return role == DISPUTE_DRAWN ? Outcome.JudgeUpheld : Outcome.None;
-    }
-
-    /// @inheritdoc ICouncil
-    function escrowOf(uint256 requestId) external view returns (uint256 ofWei, uint256 ofToken) {
-        Round storage round = rounds[requestId];
-        if (round.phase >= Phase.Distributed) return (0, 0);
-        ofWei = round.bond * (agentsOf[requestId].length + round.judgeBonds) + round.forfeited;
-        if (round.isDisputeBondHeld) ofWei += _disputeBond(round);
-        uint256 reward = round.reward - round.paid;
-        if (round.rewardToken == address(0)) ofWei += reward;
-        else ofToken = reward;
-    }
-
-    // ---- Internal
+    // ---- Phases
 
     /// @dev The phase that the time makes of the stored one.
     function _phaseOf(Round storage round, uint256 requestId) internal view returns (Phase phase) {
@@ -227,7 +140,7 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
     /// @dev Returns a request that is in a phase whose time is not over.
     function _requirePhase(uint256 requestId, Phase phase) internal returns (Round storage round) {
         round = _sync(requestId);
-        if (round.phase != phase || block.timestamp > round.endsAt) revert WrongPhase(requestId, round.phase);
+        if (round.phase != phase || block.timestamp > round.endsAt) revert ICouncil.WrongPhase(requestId, round.phase);
     }
 
     function _enter(Round storage round, Phase phase, uint256 time) internal {
@@ -235,19 +148,105 @@ abstract contract CouncilStore is IAgentCouncilOracle, CouncilFunds {
         round.endsAt = uint64(block.timestamp + time);
     }
 
-    function _disputeBond(Round storage round) internal view returns (uint256) {
-        return round.bond * uint256(_terms.disputeBond) / WHOLE;
-    }
-
     function _requireLength(string memory member, uint256 size, uint256 limit) internal view virtual {
-        if (size > limit) revert TooLong(member, size, limit);
+        if (size > limit) revert ICouncil.TooLong(member, size, limit);
     }
 
-    /// @dev Refuses a caller with too low a score, or whose identity takes part with another account.
-    function _enterIdentity(uint256 requestId, int256 minimum) internal {
-        if (address(reputation) == address(0)) return;
-        int256 score = reputation.scoreOf(msg.sender);
-        if (score < minimum) revert ReputationTooLow(msg.sender, score, minimum);
-        reputation.enter(requestId, msg.sender);
+    // ---- Stakes
+
+    /// @dev What a dispute's bond has to be: what overturning the answer moves, at least.
+    function _disputeBond(uint256 requestId, Round storage round) internal view returns (uint256) {
+        if (round.disputeBond > 0) return round.disputeBond; // as it was when somebody disputed
+        uint256 moved = _movedBy(requestId, round);
+        uint256 ofTerms = round.bond * uint256(_terms.disputeBond) / WHOLE;
+        return moved > ofTerms ? moved : ofTerms;
+    }
+
+    /// @dev The wei that overturning an answer moves.
+    function _movedBy(uint256 requestId, Round storage round) internal view virtual returns (uint256) {
+        uint256 ofReward = round.rewardToken == address(0) ? round.reward : 0;
+        uint256 bonds = round.bond * (agentsOf[requestId].length + (round.byJudge ? 1 : 0)) + round.forfeited;
+        return ofReward + bonds + round.declared;
+    }
+
+    /// @dev A judge's bond. Those who can overturn together put up what the disputer does.
+    function _judgeBond(uint256 requestId, Round storage round, bool ofDispute) internal view returns (uint256) {
+        if (!ofDispute) return round.bond;
+        if (round.disputeBond > 0) return round.disputeJudgeBond;
+        uint256 majority = _panelSize() / 2 + 1;
+        uint256 part = (_disputeBond(requestId, round) + majority - 1) / majority;
+        return part > round.bond ? part : round.bond;
+    }
+
+    function _panelSize() internal view virtual returns (uint256) {
+        return _terms.disputeJudges;
+    }
+
+    // ---- Judges
+
+    /// @dev Draws one of the candidates, at the same cost whatever their number.
+    function _drawOne(uint256 requestId, Round storage round, bool ofDispute) internal returns (address judge) {
+        Panel storage panel = panels[requestId][ofDispute];
+        address[] storage candidates = panel.candidates;
+        uint256 place = uint256(keccak256(abi.encode(round.seed, panel.turns++))) % candidates.length;
+        judge = candidates[place];
+        candidates[place] = candidates[candidates.length - 1];
+        candidates.pop();
+        _setRole(requestId, judge, ofDispute ? DISPUTE_DRAWN : DRAWN);
+        emit IAgentCouncilOracle.JudgeSelected(requestId, judge);
+    }
+
+    /// @dev Gives a candidate its bond back. It stays in the list of candidates, which no draw reads any more.
+    function _release(uint256 requestId, Round storage round, address account) internal {
+        bool ofDispute = roleOf[requestId][account] == DISPUTE_CANDIDATE;
+        roleOf[requestId][account] = 0;
+        if (ofDispute) round.disputeJudgeBonds--;
+        else round.judgeBonds--;
+        _credit(address(0), account, ofDispute ? round.disputeJudgeBond : round.bond);
+    }
+
+    function _setRole(uint256 requestId, address judge, uint8 role) internal virtual {
+        roleOf[requestId][judge] = role;
+    }
+
+    /// @dev The block is fixed before anybody knows its PREVRANDAO, so no caller can choose.
+    function _awaitBlock(uint256 requestId, Round storage round, bool ofDispute) internal {
+        Panel storage panel = panels[requestId][ofDispute];
+        panel.seedBlock = uint64(block.number + _terms.seedDelay);
+        _enter(round, ofDispute ? Phase.DisputeDraw : Phase.Draw, _terms.drawTime);
+        emit ICouncil.SeedBlockSet(requestId, panel.seedBlock);
+    }
+
+    function _mixSeed(uint256 requestId, Round storage round, bool ofDispute, bytes calldata header) internal {
+        bytes32 randomness = _randomnessOf(panels[requestId][ofDispute].seedBlock, header);
+        round.seed = keccak256(abi.encode(round.seed, randomness));
+    }
+
+    function _randomnessOf(uint256 seedBlock, bytes calldata header) internal view virtual returns (bytes32) {
+        return _rules.readRandomness(seedBlock, header);
+    }
+
+    // ---- Answers
+
+    /// @dev Keeps the answer and opens the window for disputes, if what undoing the answer moves is known.
+    function _resolve(uint256 requestId, Round storage round, bytes memory answer) internal {
+        round.answerAt = DataAsCode.write(answer);
+        emit IAgentCouncilOracle.ResolutionFinalized(requestId, answer);
+        bool isPriced = round.rewardToken == address(0) || round.declared > 0;
+        if (_terms.disputeWindow == 0 || !isPriced) return _enter(round, Phase.Resolved, 0);
+        _enter(round, Phase.Window, _terms.disputeWindow);
+        emit IAgentCouncilOracle.DisputeWindowOpened(requestId, round.endsAt);
+    }
+
+    function _votersOf(uint256 requestId, uint256 option) internal view returns (uint64 voters) {
+        InfoAgent[] storage agents = agentsOf[requestId];
+        for (uint256 i = 0; i < agents.length; i++) {
+            if (agents[i].isRevealed && agents[i].option == option) voters |= uint64(1 << i);
+        }
+    }
+
+    /// @dev The judge's fee of a request whose answer a judge gave, or judges overturned.
+    function _judgeFee(Round storage round) internal view returns (uint256) {
+        return uint256(round.reward) * _terms.judgeFee / WHOLE;
     }
 }

@@ -32,13 +32,14 @@ enum Outcome {
 /// @param revealTime time to reveal, from the commit phase's end on
 /// @param drawTime time to draw a judge
 /// @param judgeTime time of each judge
-/// @param disputeWindow time to dispute an answer; zero for an oracle without disputes
+/// @param disputeWindow time to dispute an answer; zero for an oracle without disputes. More needs a source of reputation,
+///   and `minDisputeJudgeReputation` of 1 at least
 /// @param disputeRegistrationTime time in which judges of a dispute register
 /// @param callbackGas gas of a callback
 /// @param judgeFee the judge's part of the reward
-/// @param disputeBond the dispute's bond as a part of an agent's, for example 15,000
+/// @param disputeBond the dispute's bond as a part of an agent's, for example 15,000; never less than what overturning moves
 /// @param disputerReimbursement the part of the judge's fee that the disputer of an overturned answer gets
-/// @param judgeReimbursement the part of the losing bond (the disputer's, or the first judge's) that the dispute's judge gets
+/// @param judgeReimbursement the part of the losing bond (the disputer's, or the first judge's) that the dispute's judges get
 /// @param seedDelay blocks between the end of the reveals and the block whose PREVRANDAO is drawn with
 /// @param deterministic draws with the nonces alone, at once. For tests: the last to reveal can choose the judge
 /// @param weightedVotes whether the votes of a discrete query count by reputation
@@ -47,6 +48,9 @@ enum Outcome {
 /// @param minAgentReputation least score of an info agent, in hundredths
 /// @param minJudgeReputation least score of a judge, in hundredths
 /// @param minDisputeJudgeReputation least score of a dispute's judge, in hundredths
+/// @param disputeJudges how many judges decide a dispute: odd, 3 to 15. Not looked at without a window
+/// @param plainCommitments whether commitments are the ERC's `keccak256(abi.encode(answer, nonce))`; else they are bound to
+///   chain, oracle, request and agent, so that nobody can copy them
 struct Terms {
     uint32 revealTime;
     uint32 drawTime;
@@ -66,6 +70,8 @@ struct Terms {
     int32 minAgentReputation;
     int32 minJudgeReputation;
     int32 minDisputeJudgeReputation;
+    uint8 disputeJudges;
+    bool plainCommitments;
 }
 
 /// @title What ERC-8033 leaves to implementations: judges, timeouts, payments
@@ -78,6 +84,15 @@ interface ICouncil {
 
     /// @notice A judge's reasons.
     event JudgeReasoned(uint256 indexed requestId, address judge, bytes reasoning);
+
+    /// @notice A judge of a dispute decided. The answer counts if it overturns.
+    event DisputeJudged(uint256 indexed requestId, address judge, bool overturn, bytes newAnswer);
+
+    /// @notice The request's shares are sent when they are due; what can't be sent stays claimable.
+    event DirectPayment(uint256 indexed requestId);
+
+    /// @notice The requester says how many wei depend on the answer, beside reward and bonds.
+    event ValueDeclared(uint256 indexed requestId, uint256 valueWei);
 
     /// @notice The judge will be drawn with the PREVRANDAO of this block.
     event SeedBlockSet(uint256 indexed requestId, uint256 blockNumber);
@@ -129,8 +144,20 @@ interface ICouncil {
     /// @notice The agent lacks what the request requires.
     error NotCapable(address account);
 
-    /// @notice There are as many judges as can register.
-    error TooManyJudges(uint256 requestId, uint256 limit);
+    /// @notice Disputes need a source of reputation, and judges who were right before.
+    error DisputesNeedReputation();
+
+    /// @notice An account that was not drawn is what can be released, once no draw can take it.
+    error NothingToRelease(uint256 requestId, address account);
+
+    /// @notice The caller is not the requester.
+    error NotRequester(uint256 requestId, address caller);
+
+    /// @notice Somebody committed: how shares are paid is known before.
+    error CommitmentsMade(uint256 requestId);
+
+    /// @notice The request has this commitment: it was copied.
+    error CopiedCommitment(uint256 requestId);
 
     /// @notice The commitment is zero.
     error EmptyCommitment();
@@ -141,7 +168,7 @@ interface ICouncil {
     /// @notice The header is not that of the block.
     error WrongHeader(uint256 blockNumber);
 
-    /// @notice The caller is not the judge.
+    /// @notice The caller is not the judge, or none of the judges, or has judged.
     error NotJudge(uint256 requestId, address caller);
 
     /// @notice A judge has to give its reasons.
@@ -168,12 +195,24 @@ interface ICouncil {
     /// @notice The caller has nothing to withdraw.
     error NothingToWithdraw(address token, address caller);
 
-    /// @notice Registers the caller as a candidate. The call's value is the bond.
-    /// @dev Until the last reveal, or in a dispute's time of registration. Not for info agents, the requester, or the
-    ///   disputer.
+    /// @notice Registers the caller as a candidate. The call's value is `judgeBondOf`.
+    /// @dev Until the last reveal, or in a dispute's time of registration. Not for info agents, the requester, the
+    ///   disputer, or the judge whose answer is disputed. Any number may register.
     function registerJudge(uint256 requestId) external payable;
 
-    /// @notice Draws the judge. For everybody.
+    /// @notice Credits the bond of a candidate that no draw can take any more. For everybody.
+    function releaseJudge(uint256 requestId, address account) external;
+
+    /// @notice Lets the shares of a request be sent when they are due, with bounded gas. For the requester, before the
+    ///   first commitment.
+    function payDirectly(uint256 requestId) external;
+
+    /// @notice Raises the wei that depend on the answer, beside reward and bonds. For the requester, while agents commit.
+    /// @dev A dispute's bonds cover it. The reward in a token is part of it: without a declared value the answer of such a
+    ///   request is final, as nobody knows what undoing it would move.
+    function declareValue(uint256 requestId, uint256 valueWei) external;
+
+    /// @notice Draws the judge, or the judges of a dispute. For everybody.
     /// @param header the RLP of the header of block `seedBlockOf`; empty for a deterministic oracle
     function selectJudge(uint256 requestId, bytes calldata header) external;
 
@@ -188,9 +227,13 @@ interface ICouncil {
     /// @param token zero for wei
     function withdraw(address token, address payable to) external returns (uint256 amount);
 
+    /// @notice Sends an account what it may withdraw, to itself. For everybody.
+    /// @param token zero for wei
+    function withdrawFor(address token, address account) external returns (uint256 amount);
+
     /// @notice Returns the commitment of an agent to an answer.
-    /// @dev `keccak256(abi.encode(chain ID, oracle, requestId, agent, answer, nonce))`. Compute it yourself: who runs the
-    ///   node that you ask learns the answer.
+    /// @dev `keccak256(abi.encode(chain ID, oracle, requestId, agent, answer, nonce))`, or with `plainCommitments`
+    ///   `keccak256(abi.encode(answer, nonce))`. Compute it yourself: who runs the node that you ask learns the answer.
     function commitmentOf(uint256 requestId, address agent, bytes calldata answer, uint256 nonce)
         external
         view
@@ -202,23 +245,38 @@ interface ICouncil {
     /// @notice Returns the phase, and its last second in seconds since 1970.
     function phaseOf(uint256 requestId) external view returns (Phase phase, uint256 endsAt);
 
-    /// @notice Returns the judge and the candidates that were not drawn.
-    /// @param ofDispute false for the request's judges
+    /// @notice Returns the judges that were drawn and are not absent, and the candidates that were not drawn.
+    /// @param ofDispute false for the request's judge, of whom there is one at most
     function judgesOf(uint256 requestId, bool ofDispute)
         external
         view
-        returns (address judge, address[] memory candidates);
+        returns (address[] memory judges, address[] memory candidates);
+
+    /// @notice Tells whether a judge of the request's dispute has decided.
+    function hasJudged(uint256 requestId, address judge) external view returns (bool);
+
+    /// @notice Returns the wei of a judge's bond.
+    /// @param ofDispute whether for the request's dispute: those who can overturn put up together what it moves
+    function judgeBondOf(uint256 requestId, bool ofDispute) external view returns (uint256);
 
     /// @notice Returns the block whose PREVRANDAO the next judge is drawn with; zero if none is to be drawn.
     function seedBlockOf(uint256 requestId) external view returns (uint256);
 
-    /// @notice Returns the wei of a dispute's bond.
+    /// @notice Returns the wei of a dispute's bond: what overturning moves, at least.
+    /// @dev That is the reward in wei, the bonds of info agents and judge, and the declared value.
     function disputeBondOf(uint256 requestId) external view returns (uint256);
+
+    /// @notice Returns the wei that the requester declared.
+    function declaredValueOf(uint256 requestId) external view returns (uint256);
+
+    /// @notice Tells whether the request's shares are sent when they are due.
+    function paysDirectly(uint256 requestId) external view returns (bool);
 
     /// @notice Returns what became of a participant; none before the request ended.
     function outcomeOf(uint256 requestId, address account) external view returns (Outcome);
 
-    /// @notice Returns what the oracle holds for a request that has not ended.
+    /// @notice Returns what the oracle holds for a request beside what is claimable: after its end, the bonds of candidates
+    ///   whom nobody released.
     /// @param ofToken base units of the reward token; zero for the native asset
     function escrowOf(uint256 requestId) external view returns (uint256 ofWei, uint256 ofToken);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
-import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {IERCAgentTool} from "../interfaces/IERCAgentTool.sol";
 import {AbiString} from "../libraries/AbiString.sol";
 import {Bm25} from "./Bm25.sol";
@@ -9,7 +8,8 @@ import {KnowledgeBase} from "./KnowledgeBase.sol";
 import {Utf8} from "./Utf8.sol";
 
 /// @title A tool that finds passages of a knowledge base
-/// @notice The result is the best passages, each in double quotes behind its id: `[7] "Loans need collateral." [2] "…"`.
+/// @notice The result is the best passages, each in double quotes behind a letter: `[a] "Loans need collateral." [b] "…"`.
+///   A label with a digit could be read as a number of the passage. `KnowledgeBase.search` tells the ids.
 ///   A double quote inside of a passage becomes a single one, so no passage ends its quotation. The executor escapes line
 ///   breaks, so no passage begins a line of the prompt. Anybody may run it.
 contract RetrievalTool is IERCAgentTool {
@@ -84,7 +84,8 @@ contract RetrievalTool is IERCAgentTool {
         try base.search(query, count) returns (Bm25.Match[] memory matches) {
             if (matches.length == 0) return NOTHING;
             for (uint256 i = 0; i < matches.length; i++) {
-                result = string.concat(result, i == 0 ? "" : " ", _show(matches[i].id));
+                result = string.concat(result, i == 0 ? "[" : " [", string(abi.encodePacked(bytes1(uint8(0x61 + i)))), "] ");
+                result = string.concat(result, _show(matches[i].id));
             }
         } catch (bytes memory reason) {
             if (_isRefusal(bytes4(reason))) return TOO_MUCH;
@@ -96,9 +97,7 @@ contract RetrievalTool is IERCAgentTool {
 
     function _show(uint256 id) private view returns (string memory) {
         (bool isKnown, string memory text) = base.textOf(id);
-        string memory label = string.concat("[", Strings.toString(id), "] ");
-        if (!isKnown) return string.concat(label, "(text not presented)");
-        return string.concat(label, '"', _quotable(bytes(text)), '"');
+        return isKnown ? string.concat('"', _quotable(bytes(text)), '"') : "(text not presented)";
     }
 
     /// @dev Cuts a text and replaces its double quotes, in place.

@@ -64,7 +64,12 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
     mapping(address tool => bool) public isTool;
 
     mapping(address caller => bool) private allowed;
-    mapping(address agent => mapping(int256 runId => bool)) private isOpen;
+
+    /// @dev To abandon an agent's open runs is to begin its next generation.
+    mapping(address agent => uint256) private generationOf;
+
+    /// @dev The generation of a run that has not ended, and one; zero for others.
+    mapping(address agent => mapping(int256 runId => uint256)) private openIn;
 
     /// @dev The agent whose `run` is under way, and whether its result came before it returned.
     address private starting;
@@ -115,19 +120,17 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
         versions.versionOf(address(this)); // reverts if the agent is not what was published
         address current = agent;
         (starting, hasEarlyResult) = (current, false);
+        uint256 generation = generationOf[current];
         openRuns[current]++;
         (runId, answer) = _run(current, prompt);
         starting = address(0);
         emit RunStarted(current, runId, msg.sender);
-        if (runId == -1 || (hasEarlyResult && earlyId == runId)) {
-            openRuns[current]--;
-            if (runId == -1) {
-                RunOutcome.requireDone(answer);
-                emit RunEnded(current, runId, answer);
-            }
-        } else {
-            isOpen[current][runId] = true;
-        }
+        bool hasEnded = runId == -1 || (hasEarlyResult && earlyId == runId);
+        if (!hasEnded) openIn[current][runId] = generation + 1;
+        else if (generation == generationOf[current]) openRuns[current]--;
+        if (runId != -1) return (runId, answer);
+        RunOutcome.requireDone(answer);
+        emit RunEnded(current, runId, answer);
     }
 
     /// @inheritdoc IERCAgentClient
@@ -147,9 +150,10 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
     }
 
     function _end(int256 runId, string memory result) private {
-        if (isOpen[msg.sender][runId]) {
-            delete isOpen[msg.sender][runId];
-            if (openRuns[msg.sender] != 0) openRuns[msg.sender]--; // 0 after abandonRuns
+        uint256 opened = openIn[msg.sender][runId];
+        if (opened != 0) {
+            delete openIn[msg.sender][runId];
+            if (opened == generationOf[msg.sender] + 1) openRuns[msg.sender]--; // else it was abandoned
         } else {
             if (msg.sender != starting || hasEarlyResult) revert UnexpectedResult(msg.sender, runId);
             (hasEarlyResult, earlyId) = (true, runId);
@@ -189,9 +193,11 @@ contract VersionedAccount is Pool, IERCAgentClient, IERCAgentClientV1, ERC165, O
         emit CallerSet(caller, isAllowed);
     }
 
-    /// @notice Stops a version at once, with its open runs: it may use no tool any more unless it is the chosen one.
+    /// @notice Stops a version at once, with its open runs: it may use no tool any more unless it is the chosen one. Their
+    ///   results still come, and end no later run.
     function abandonRuns(address retired) external onlyOwner {
         openRuns[retired] = 0;
+        generationOf[retired]++;
     }
 
     /// @notice Sends tokens of this account to anybody.

@@ -22,6 +22,8 @@ TERMS = dict(
     minAgentReputation=-(2**31),
     minJudgeReputation=-(2**31),
     minDisputeJudgeReputation=-(2**31),
+    disputeJudges=3,  # of a dispute; without disputes it does not count
+    plainCommitments=False,  # bound to the agent, so that nobody can copy them
 )
 
 with AgentChain() as chain:

@@ -16,5 +16,5 @@ def test_the_handbook_is_read(agent_chain, deploy, model, accounts):
     model.script(use("Handbook", query="fee of the blue pool"), answer("35 percent."))
     receipt = agent_chain.ask(clerk, "What is the fee?")
     assert (
-        agent_chain.steps(receipt)[0].observation == '[1] "The fee of the blue pool is 35 percent."'
+        agent_chain.steps(receipt)[0].observation == '[a] "The fee of the blue pool is 35 percent."'
     )

@@ -40,8 +40,12 @@ export async function fetchBlocks(numbers: Iterable<number>): Promise<void> {
   blocks.value = next;
 }
 
+function getBlock(number: number): Promise<Block | null> {
+  return client.request<Block | null>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false]);
+}
+
 function requestBlock(number: number): Promise<Block | null> {
-  return client.request<Block | null>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false]).catch(() => null);
+  return getBlock(number).catch(() => null);
 }
 
 /** Return the numbers from `first` to `last`, both included, the last first. */
@@ -57,9 +61,11 @@ interface Filled {
   /** The newest and the oldest block that was searched; -1 before the first search. */
   newest: number;
   oldest: number;
+  /** Why the last search ended before its end; null if it did not. */
+  error: unknown;
 }
 
-const NOT_SEARCHED: Filled = { numbers: [], added: 0, newest: -1, oldest: -1 };
+const NOT_SEARCHED: Filled = { numbers: [], added: 0, newest: -1, oldest: -1, error: null };
 const searched = signal({ ...NOT_SEARCHED, chain: 0 });
 
 /** Whether the list of blocks leaves out those without transactions. */
@@ -71,41 +77,63 @@ export const filled = computed<Filled>(() => (searched.value.chain === epoch.val
 /** Blocks of one search. */
 const MAX_SEARCHED = 1_000;
 
+/** Blocks that are requested at once; the next ones follow when these are there. */
+const SEARCHED_AT_ONCE = 100;
+
 let search: Promise<void> = Promise.resolve();
 
 /** Search new blocks for transactions, or older ones, after the searches before. */
 export function searchBlocks(older = false): Promise<void> {
-  search = search.then(() => (older ? searchOlder() : searchNew())).catch(() => undefined);
+  search = search.then(async () => {
+    const own = epoch.value;
+    try {
+      await (older ? searchOlder() : searchNew());
+    } catch (error) {
+      if (own === epoch.value) searched.value = { ...filled.value, chain: own, error };
+    }
+  });
   return search;
 }
 
 async function searchNew(): Promise<void> {
   const last = head.value?.number;
-  const { newest, oldest, numbers, added } = filled.value;
+  const { newest } = filled.value;
   if (last === undefined || last <= newest) return;
-  const own = epoch.value;
-  const first = Math.max(0, last - MAX_SEARCHED + 1);
-  const isFirst = newest < 0 || first > newest + 1;
-  const found = await findFilled(isFirst ? first : newest + 1, last);
-  if (own !== epoch.value) return;
-  searched.value = isFirst
-    ? { chain: own, numbers: found, added: 0, newest: last, oldest: first }
-    : { chain: own, numbers: [...found, ...numbers], added: added + found.length, newest: last, oldest };
+  if (newest < 0 || last - newest > MAX_SEARCHED) return searchDown(last, true);
+  for (let first = newest + 1; first <= last; first += SEARCHED_AT_ONCE) {
+    const until = Math.min(last, first + SEARCHED_AT_ONCE - 1);
+    const own = epoch.value;
+    const found = await findFilled(first, until);
+    if (own !== epoch.value) return;
+    const { numbers, added, oldest } = filled.value;
+    const all = [...found, ...numbers];
+    searched.value = { chain: own, numbers: all, added: added + found.length, newest: until, oldest, error: null };
+  }
 }
 
 async function searchOlder(): Promise<void> {
   const { oldest } = filled.value;
-  if (oldest <= 0) return;
-  const own = epoch.value;
-  const first = Math.max(0, oldest - MAX_SEARCHED);
-  const found = await findFilled(first, oldest - 1);
-  if (own !== epoch.value) return;
-  searched.value = { ...filled.value, chain: own, numbers: [...filled.value.numbers, ...found], oldest: first };
+  if (oldest > 0) await searchDown(oldest - 1, false);
 }
 
+/** Search from a block down; `isFirst` forgets what was found before. */
+async function searchDown(last: number, isFirst: boolean): Promise<void> {
+  const end = Math.max(0, last - MAX_SEARCHED + 1);
+  for (let until = last; until >= end; until -= SEARCHED_AT_ONCE) {
+    const own = epoch.value;
+    const first = Math.max(end, until - SEARCHED_AT_ONCE + 1);
+    const found = await findFilled(first, until);
+    if (own !== epoch.value) return;
+    const before = isFirst && until === last ? { ...NOT_SEARCHED, newest: last } : filled.value;
+    searched.value = { ...before, chain: own, numbers: [...before.numbers, ...found], oldest: first, error: null };
+  }
+}
+
+/** Return those of some blocks that have transactions, newest first. A request that fails, fails the search. */
 async function findFilled(first: number, last: number): Promise<number[]> {
   const numbers = countDown(first, last);
-  const found = await Promise.all(numbers.map((number) => blocks.value.get(number) ?? requestBlock(number)));
+  const read = client.kind === 'node' ? getBlock : requestBlock; // A recording lacks most blocks.
+  const found = await Promise.all(numbers.map((number) => blocks.value.get(number) ?? read(number)));
   return numbers.filter((_, index) => found[index]?.transactions.length);
 }
 

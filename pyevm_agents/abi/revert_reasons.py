@@ -1,10 +1,12 @@
 """Revert data as text: errors of known contracts, and of Solidity itself.
 
     decode_revert(data)    ToolCallFailed(tool=0x…, reason=Error('closed'))    in reports of runs
-    format_revert(data)    ToolCallFailed(0x…, Error("closed"))                in messages of errors
+    format_revert(data)    ToolCallFailed(0x…, Error("closed"))                in traces, as Foundry
+    quote_revert(data)     ToolCallFailed("0x…", Error("closed"))              in messages of errors
 
-Test suites match the messages, so these have the words of Foundry and Hardhat. An agent wraps the
-reason of a failed tool in an error: reasons nest, and are shown in full.
+Test suites match the messages. Of nodes, Hardhat's alone names custom errors there: it quotes
+addresses and bytes. Foundry's traces do not. An agent wraps the reason of a failed tool in an
+error: reasons nest, and are shown in full.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ METADATA_FUNCTIONS = {
 
 
 class RevertWriter(Protocol):
-    """`decode_revert` or `format_revert`."""
+    """`decode_revert`, `format_revert` or `quote_revert`."""
 
     def __call__(
         self, data: bytes, known: KnownContracts = ..., *, codes: Sequence[bytes] = ...
@@ -112,7 +114,7 @@ def decode_revert(
 def format_revert(
     data: bytes, known: KnownContracts = BUNDLED, *, codes: Sequence[bytes] = ()
 ) -> str:
-    """Return revert data as Foundry and Hardhat print them: `FailedOp(0, "AA24 signature error")`.
+    """Return revert data as Foundry prints them: `FailedOp(0, "AA24 signature error", 0x5FbD…)`.
 
     The text of `Error(string)` is returned alone, that of a known error inside `bytes` by its name.
     Unknown data are returned as text if they are text; others as `custom error 0x220266b6: `, and
@@ -120,11 +122,20 @@ def format_revert(
 
     Input: as for `decode_revert`.
     """
-    if data[:SELECTOR_BYTES] == ERROR_SELECTOR:
-        values = decode_values(["string"], data[SELECTOR_BYTES:])
-        if values is not None:
-            return str(values[0])
     return _BareForm(known=known, codes=codes).format(data)
+
+
+def quote_revert(
+    data: bytes, known: KnownContracts = BUNDLED, *, codes: Sequence[bytes] = ()
+) -> str:
+    """Return revert data as `format_revert` does, with the arguments of errors in Hardhat's form.
+
+    Addresses and bytes have quotes, structs are lists: `Denied("0x5FbD…", [1, "0x00"])`.
+
+    Input:  as for `decode_revert`.
+    Source: Hardhat, `AbiHelpers.formatValues`.
+    """
+    return _QuotedForm(known=known, codes=codes).format(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +226,14 @@ class _NamedForm(_Form):
 
 
 class _BareForm(_Form):
-    """As Foundry and Hardhat: values alone."""
+    """As Foundry: values alone."""
+
+    def format(self, data: bytes) -> str:
+        if data[:SELECTOR_BYTES] == ERROR_SELECTOR:
+            values = decode_values(["string"], data[SELECTOR_BYTES:])
+            if values is not None:
+                return str(values[0])
+        return super().format(data)
 
     def format_unknown(self, data: bytes) -> str:
         text = _read_text(data) or _read_string(data)
@@ -237,15 +255,33 @@ class _BareForm(_Form):
         if kind.is_array and isinstance(value, Sequence):
             return f"[{', '.join(self._write(kind.item_type, item) for item in value)}]"
         if isinstance(kind, TupleType) and isinstance(value, Sequence):
-            return f"({', '.join(map(self._write, kind.components, value))})"
+            return self.write_struct([*map(self._write, kind.components, value)])
         if isinstance(value, bytes):
             inner = self._inside().format_known(value) if len(value) >= SELECTOR_BYTES else None
-            return "0x" + value.hex() if inner is None else inner
+            return self.write_digits("0x" + value.hex()) if inner is None else inner
         if isinstance(kind, BasicType) and kind.base == "address":
-            return str(to_checksum_address(str(value)))
+            return self.write_digits(to_checksum_address(str(value)))
         if isinstance(value, str):
             return json.dumps(value, ensure_ascii=False)
         return str(value).lower()  # Numbers and truth values.
+
+    def write_struct(self, members: Sequence[str]) -> str:
+        """Return a struct of written members."""
+        return f"({', '.join(members)})"
+
+    def write_digits(self, digits: str) -> str:
+        """Return an address or bytes, given in hexadecimal."""
+        return digits
+
+
+class _QuotedForm(_BareForm):
+    """As Hardhat: values of text are strings of JavaScript, structs are its arrays."""
+
+    def write_struct(self, members: Sequence[str]) -> str:
+        return f"[{', '.join(members)}]"
+
+    def write_digits(self, digits: str) -> str:
+        return f'"{digits}"'
 
 
 def _read_text(data: bytes) -> str | None:

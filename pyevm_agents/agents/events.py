@@ -21,13 +21,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from eth.exceptions import VMError
-from eth_utils import ValidationError
 
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.agents.trace import decode_tool_result, extract_decision
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -212,7 +212,7 @@ class AgentEventBus:
         before = self._here.set(run)
         try:
             yield
-        except (VMError, ValidationError):
+        except (VMError, RuleError):
             raise  # The transaction ended or is invalid: the host did not fail.
         except Exception as error:
             if run.last is not None:

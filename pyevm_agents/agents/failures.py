@@ -135,7 +135,7 @@ def explain_revert(
     starved call is named if the revert data, or the reason nested in them, are empty.
 
     Input: the revert data; the context; the contracts whose errors are known; `decode_revert` or
-           `format_revert`.
+           another `RevertWriter`.
     """
     parts = [write(data, known, codes=context.codes)]
     if context.starved and NO_REASON in decode_revert(data, known, codes=context.codes):

@@ -18,6 +18,7 @@ from pyevm_agents.chain.genesis import build_genesis_state
 from pyevm_agents.config import ChainConfig, check_fits, check_numeric_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.chooser.installed import find_chooser
+from pyevm_agents.strict_json import parse_json
 from pyevm_agents.vm import RecordingObserver
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _require_genesis(
 
 def _describe_difference(stated: str, own: str) -> str:
     """Describe the first entry that differs between two configs."""
-    doc, other = json.loads(stated), json.loads(own)
+    doc, other = parse_json(stated), parse_json(own)
     name = _find_differing_key(doc, other)
     if name == "limits" and doc.get("numeric_models") != other.get("numeric_models"):
         name = "numeric_models"  # Limits of numeric models are there with these alone.

@@ -13,7 +13,9 @@ from eth.vm.forks.berlin.constants import (
 from eth.vm.forks.prague.constants import PER_EMPTY_ACCOUNT_BASE_COST, SET_CODE_TRANSACTION_TYPE
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
-from eth_utils import ValidationError, to_checksum_address
+from eth_utils import to_checksum_address
+
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 Precompile: TypeAlias = "Callable[[ComputationAPI], Any]"
 AccountOverrides: TypeAlias = "Mapping[Address, AccountOverride]"
+
+
+class InvalidCallError(RuleError):
+    """A call can't be executed as its overrides or its type demand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,10 @@ class AccountOverride:
     precompile_to: Address | None = None
     """The address at which the precompile of this account is found instead."""
 
+    keeps_precompile: bool = False
+    """Whether a precompile of the account stays where it is: the account is as a call or a block
+    left it, and not as a client wants it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOverride:
@@ -138,23 +148,26 @@ def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]
 def move_precompiles(
     fork: Mapping[Address, Precompile], accounts: AccountOverrides
 ) -> dict[Address, Precompile]:
-    """Return the precompiles by address: an overridden one is not there, or elsewhere.
+    """Return the precompiles by address: one with any override is not there, or elsewhere.
 
     Input:  the fork's precompiles; the overrides.
     Source: geth, internal/ethapi/override, `StateOverride.Apply`.
-    Raises: ValidationError: an account to move is no precompile, or the new address is in use.
+    Raises: InvalidCallError: an account to move is no precompile, or the new address is in use.
     """
+    told = {
+        address: override for address, override in accounts.items() if not override.keeps_precompile
+    }
     moves = {
         address: override.precompile_to
-        for address, override in accounts.items()
+        for address, override in told.items()
         if override.precompile_to is not None
     }
     for address, to in moves.items():
         if address not in fork:
-            raise ValidationError(f"account {to_checksum_address(address)} is not a precompile")
-        if to in accounts:
-            raise ValidationError(f"account {to_checksum_address(to)} is already overridden")
-    kept = {address: code for address, code in fork.items() if address not in accounts}
+            raise InvalidCallError(f"account {to_checksum_address(address)} is not a precompile")
+        if to in told:
+            raise InvalidCallError(f"account {to_checksum_address(to)} is already overridden")
+    kept = {address: code for address, code in fork.items() if address not in told}
     return kept | {to: fork[address] for address, to in moves.items()}
 
 

@@ -53,7 +53,14 @@ from pyevm_agents.chain.transactions import is_impersonated, recover_sender
 from pyevm_agents.errors import BlockError
 from pyevm_agents.state import OverlayCache, StateCache
 from pyevm_agents.state.dump import load_accounts
-from pyevm_agents.vm import FORKS, WatchedVM, build_chain_class, build_foreign_chain_class
+from pyevm_agents.vm import (
+    FORKS,
+    BlockRefusal,
+    InvalidBlockError,
+    WatchedVM,
+    build_chain_class,
+    build_foreign_chain_class,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -353,14 +360,18 @@ class Chain(ChainSimulator):
             watch: called after each transaction.
 
         Raises: BlockError: not a block, or the results differ from the header.
-                InvalidTransactionError, InvalidBlockError: with the reason; ValidationError: an
-                invalid header. EngineFault: the host failed. The chain is unchanged
-                in all cases.
+                InvalidTransactionError, InvalidBlockError: with the reason. EngineFault: the host
+                failed. The chain is unchanged in all cases.
         """
         header = self._chain.create_header_from_parent(self._head).copy(
             state_root=self.state_root(self._head)
         )
         block = decode_block(encoded, self._get_vm_class(header).get_block_class())
+        if block.number != header.block_number:
+            raise InvalidBlockError(
+                BlockRefusal.INVALID_BLOCK_NUMBER,
+                f"block {block.number}: the chain's next one is {header.block_number}",
+            )
         if self._is_fork_block(self._head) and block.header.extra_data != self.config.digest:
             raise BlockError(
                 f"first block of a fork with extraData 0x{block.header.extra_data.hex()}: must be "

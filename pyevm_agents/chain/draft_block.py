@@ -116,8 +116,7 @@ class DraftBlock:
         """
         vm = create_vm(self._chain, self._vm_class, self.header, trace)
         receipt, computation = vm.apply_transaction(self.header, transaction)
-        header = vm.add_receipt_to_header(self.header, receipt)
-        self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))
+        self.header = self._save_state(vm, vm.add_to_header(self.header, transaction, receipt))
         return receipt, computation
 
     def has_room(self, transaction: SignedTransactionAPI) -> bool:

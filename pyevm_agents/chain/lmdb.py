@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import lmdb
 
 from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.private_files import OWNER_ONLY, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +28,6 @@ MAX_BYTES = 1 << 38
 
 DATA, READERS, LOCK = "data.mdb", "lock.mdb", "in-use"
 """Files of a folder: LMDB's two, and the lock of the process that has it open."""
-
-OWN_FILE = 0o600
-"""Mode of the files: the keys of a development chain are public, its contents may not be."""
 
 META = struct.Struct("<16xI20xI92xQQ")
 """A meta page: magic, page size, last page and transaction; all else is skipped. A file begins with
@@ -62,7 +60,7 @@ class LmdbRows:
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
         except OSError as error:
             raise ConfigError(f"folder {folder} can't be used: {error.strerror}") from error
         try:
@@ -156,16 +154,15 @@ def _open_environment(folder: Path) -> lmdb.Environment:
     """
     try:
         _require_whole(folder)
-        for name in (DATA, READERS):  # An earlier version created them with mode 0644.
-            if (folder / name).exists():
-                (folder / name).chmod(OWN_FILE)
+        for name in (DATA, READERS, LOCK):
+            make_private(folder / name)
         return lmdb.open(
             str(folder),
             map_size=MAX_BYTES,
             sync=False,
             metasync=False,
             max_readers=512,
-            mode=OWN_FILE,
+            mode=OWNER_ONLY,
         )
     except (OSError, lmdb.Error) as error:
         raise ConfigError(

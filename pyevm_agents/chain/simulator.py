@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from eth.constants import GAS_TX
 from eth.vm.forks.prague.constants import STANDARD_TOKEN_COST, TOTAL_COST_FLOOR_PER_TOKEN
 from eth_typing import Address
-from eth_utils import ValidationError
 from lru import LRU
 
 from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.chain.calls import (
     BlockOverride,
     CallResult,
+    InvalidCallError,
     apply_overrides,
     as_spoofed_transaction,
     move_precompiles,
@@ -156,7 +156,7 @@ class ChainSimulator(ChainReader):
             block: header fields for this call.
             trace: wraps a VM class with a tracer.
 
-        Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
+        Raises: RuleError: intrinsic gas, balance, overrides. EngineFault: the host failed.
         """
         state = self._build_call_state(call, header, overrides, block, trace)
         gas = state.gas_limit if call.gas is None else call.gas
@@ -169,7 +169,7 @@ class ChainSimulator(ChainReader):
         without running out of gas and without reading GAS would end the same with any gas.
         Functions whose last call was not cheap are not tried again.
 
-        Raises: ValidationError: see `call`.
+        Raises: RuleError: see `call`.
         """
         key = (call.to, call.data[:SELECTOR_BYTES])
         is_plain = call.to is not None and not call.authorizations and not call.access_list
@@ -220,7 +220,7 @@ class ChainSimulator(ChainReader):
             trace: wraps a VM class with a tracer.
             interruption: ends the executions from another thread.
 
-        Raises: ValidationError: a transaction is invalid: the block is not one of the chain's.
+        Raises: InvalidTransactionError: of any: the block is not one of the chain's.
                 EngineFault: the host failed.
         """
         block = record.block
@@ -233,8 +233,7 @@ class ChainSimulator(ChainReader):
         vm.block_preprocessing(block)
         for transaction in block.transactions[:index]:
             receipt, _ = vm.apply_transaction(header, transaction)
-            header = vm.add_receipt_to_header(header, receipt)
-            header = vm.increment_blob_gas_used(header, transaction)
+            header = vm.add_to_header(header, transaction, receipt)
         return vm.apply_transaction(header, block.transactions[index])
 
     def build_first_header(self, record: BlockRecord) -> BlockHeaderAPI:
@@ -262,7 +261,7 @@ class ChainSimulator(ChainReader):
         Generations are pure functions: the estimate is exact for agents, too.
 
         Input:  as for `call`; the gas of the call is the upper bound.
-        Raises: VMError: the message fails with the upper bound. ValidationError: see `call`.
+        Raises: VMError: the message fails with the upper bound. RuleError: see `call`.
                 EngineFault: the host failed.
         """
         state = self._build_call_state(call, header, overrides, block)
@@ -330,18 +329,10 @@ class ChainSimulator(ChainReader):
         overrides: Mapping[Address, AccountOverride],
         trace: VMClassWrapper | None,
     ) -> VMClassWrapper | None:
-        """Return a wrapper of the VM class in which precompiles with other code are not there.
-
-        Other overrides leave them: the changes of earlier calls are overrides of the next.
-        """
-        other = {
-            address: override
-            for address, override in overrides.items()
-            if override.code or override.precompile_to is not None
-        }
+        """Return a wrapper of the VM class in which overridden precompiles are not there."""
         state_class = self._get_vm_class(header)._state_class  # noqa: SLF001 - as py-evm's `configure` does
         fork = state_class.computation_class.get_precompiles()
-        here = move_precompiles(fork, other)
+        here = move_precompiles(fork, overrides)
         if here == fork:
             return trace
         return lambda vm_class: replace_precompiles(
@@ -362,7 +353,7 @@ class ChainSimulator(ChainReader):
 
     def _spoof(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
         if call.authorizations and self.fork.rules.last_type < SET_CODE_TYPE:
-            raise ValidationError(
+            raise InvalidCallError(
                 f"transaction type not supported: {SET_CODE_TYPE}, which has authorizations; "
                 f"{self.fork.name} has 0 to {self.fork.rules.last_type}"
             )

@@ -181,16 +181,16 @@ def run(  # noqa: PLR0913 - one for each option
             shown["validation"] = validation.model_dump(mode="json", by_alias=True)
         print_json({**shown, "treasury": opened.treasury_address})
     else:
-        printer.print_end(found, validation)
+        printer.print_end(found, validation, is_kept=journey.is_kept)
     sys.exit(journey.choose_status(found))
 
 
 def _build_request(goal: str, category: str, budget: BudgetChoices) -> TaskRequest:
     from pyevm_agents.control.requests import (  # noqa: PLC0415 - needs the extra
-        MAX_GOAL_CHARACTERS,
         BudgetRequest,
         TaskRequest,
     )
+    from pyevm_agents.control.texts import MAX_GOAL_CHARACTERS  # noqa: PLC0415 - needs the extra
 
     if not 0 < len(goal) <= MAX_GOAL_CHARACTERS:
         raise click.UsageError(
@@ -232,9 +232,6 @@ class _Journey:
 
     def go_on(self, run_id: str, until: str | None) -> RunResult:
         """Continue a run that has not ended; return the stopped run."""
-        found = self.plane.get_run(run_id)
-        if found.phase is None:
-            raise ConfigError(f"run {run_id}: has ended, {found.status.value}; start another one")
         self.printer.watch(run_id)
         stop = self._choose_stop(until)
         return self._ask(self.plane.continue_run(run_id, stop, waits=True))

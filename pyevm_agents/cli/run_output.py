@@ -62,12 +62,19 @@ class RunPrinter:
             else:
                 _print(line)
 
-    def print_end(self, run: RunResult, validation: ValidationReport | None) -> None:
-        """Print the summary of a run, or the phase before which the run stopped."""
+    def print_end(
+        self, run: RunResult, validation: ValidationReport | None, *, is_kept: bool
+    ) -> None:
+        """Print the summary of a run, or the phase before which the run stopped.
+
+        Input: the run; the validator's response, if any; whether the run can go on later.
+        """
         self._status.stop()
         if not run.status.is_final:
             assert run.phase is not None  # noqa: S101 - not ended
             _print(f"\nStopped before {run.phase.value}; nothing was executed")
+            if is_kept:
+                _print(f"Next: {run.next_step}")
             return
         if run.summary is not None:
             _print(f"\n{sanitize(run.summary.text)}")

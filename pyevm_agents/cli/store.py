@@ -28,6 +28,7 @@ from pyevm_agents.models.store.statistics import (
     read_generation,
     sample_keys,
 )
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -301,7 +302,7 @@ def _format_canary(fingerprint: str) -> str:
 def _parse_fingerprint(fingerprint: str) -> object:
     """Return a fingerprint as JSON; unchanged if not JSON."""
     try:
-        return json.loads(fingerprint)
+        return parse_json(fingerprint)
     except ValueError:
         return fingerprint
 

@@ -15,23 +15,33 @@ from eth_utils import decode_hex, encode_hex, to_canonical_address, to_checksum_
 
 from pyevm_agents.abi.not_done import find_not_done
 from pyevm_agents.abi.revert_reasons import BUNDLED, decode_revert
-from pyevm_agents.client.chain_client import BASE_FEE_FACTOR, GAS_PERCENT, MAX_TRANSACTION_GAS
+from pyevm_agents.client.chain_client import read_head
 from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.client.logs import parse_log, parse_logs
+from pyevm_agents.client.signing import (
+    FeeBoundError,
+    FeeBounds,
+    add_gas_margin,
+    quote_fees,
+    sign_transaction,
+)
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import AgentsError, RemoteFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from eth_account.datastructures import SignedTransaction
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.abi.known_contracts import KnownContracts
+    from pyevm_agents.client.chain_client import RemoteHeader
     from pyevm_agents.client.json_rpc import RemoteClient
     from pyevm_agents.client.logs import MinedLog
+    from pyevm_agents.client.signing import Fees
 
-FALLBACK_PRIORITY_WEI = 10**9
-"""Priority fee where the node proposes none. Source: geth's --miner.gasprice."""
+NONCE_TRIES = 5
+"""How often a transaction is signed anew whose nonce another program was quicker to use."""
 
 RECEIPT_SECONDS = 120.0
 POLL_SECONDS = 0.02
@@ -39,6 +49,13 @@ MAX_POLL_SECONDS = 1.0
 
 NO_KEY = re.compile(r"signer|unknown account|no account|not.* unlocked|private key", re.IGNORECASE)
 """Messages of anvil, geth, Hardhat and this package for an account that a node has no key of."""
+
+NONCE_TAKEN = re.compile(
+    r"nonce (?:is )?too low|nonce.{0,40}(?:already|lower)|old ?nonce|"
+    r"replacement|replace existing|already (?:known|imported|in )|known transaction",
+    re.IGNORECASE,
+)
+"""Messages of geth, Erigon, Nethermind, Besu, reth, anvil and Hardhat for a nonce in use."""
 
 
 class RevertedError(AgentsError):
@@ -140,9 +157,12 @@ class SendingAccount(Protocol):
         """
         ...
 
-    def deploy(self, creation: bytes, *, purpose: str = "") -> Address:
-        """Deploy a contract; return the address. Input: purpose: the contract's name."""
-        sent = self.transact(None, creation, purpose=purpose)
+    def deploy(self, creation: bytes, *, purpose: str = "", nonce: int | None = None) -> Address:
+        """Deploy a contract; return the address.
+
+        Input: purpose: the contract's name. nonce: None for the account's next one.
+        """
+        sent = self.transact(None, creation, purpose=purpose, nonce=nonce)
         if sent.contract is None:
             raise RemoteFault(
                 f"transaction {encode_hex(sent.hash)}: its receipt has no contract; pass the URL "
@@ -167,12 +187,15 @@ class SendingAccount(Protocol):
 class NodeAccount(SendingAccount):
     """An account on the chain of a node, which has the key, or whose key is here."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         client: RemoteClient,
         signer: PrivateKey | Address,
         *,
         known: KnownContracts = BUNDLED,
+        chain_id: int | None = None,
+        bounds: FeeBounds | None = None,
+        tell: Callable[[int, int, Fees], None] | None = None,
     ) -> None:
         """Send nothing yet.
 
@@ -180,8 +203,14 @@ class NodeAccount(SendingAccount):
             client: the node.
             signer: the key, or the address of an account for which the node signs.
             known: contracts whose errors reasons name.
+            chain_id: the chain for which the key signs; None for the node's.
+            bounds: the most that a transaction may pay; None for the default ones of a key here,
+                and for none where the node signs.
+            tell: called with value, gas limit and fees before each signature here.
         """
         self.client = client
+        self._signed_chain, self._tell = chain_id, tell
+        self._bounds = FeeBounds() if bounds is None and not isinstance(signer, bytes) else bounds
         self._key = None if isinstance(signer, bytes) else signer
         self.address = (
             Address(signer)
@@ -252,10 +281,18 @@ class NodeAccount(SendingAccount):
         if to is not None:
             form["to"] = to_checksum_address(to)
         self._require_balance(value_wei)
-        form["gas"] = hex(self._estimate(form) if gas is None else gas)
-        send = self._send if self._key is None else self._sign_and_send
+        head = read_head(self.client)
+        limit = self._estimate(form, head) if gas is None else gas
+        form["gas"] = hex(limit)
+        fees = None
+        if self._bounds is not None:
+            fees = self._bounds.require(quote_fees(self.client, head), limit)
         try:
-            transaction_hash = send(form if nonce is None else {**form, "nonce": hex(nonce)})
+            if self._key is None:
+                transaction_hash = self._send(form, nonce, fees)
+            else:
+                assert fees is not None  # noqa: S101 - a key here has bounds
+                transaction_hash = self._sign_and_send(form, self._key, nonce, fees)
         except RemoteError as error:
             raise _translate(error, self._known) from error
         receipt = self._wait_for_receipt(transaction_hash)
@@ -311,11 +348,20 @@ class NodeAccount(SendingAccount):
         else:
             yield from parse_logs(logs)
 
-    def _send(self, form: dict[str, str]) -> str:
+    def _send(self, form: Mapping[str, str], nonce: int | None, fees: Fees | None) -> str:
         """Send a transaction that the node signs; return the hash."""
+        sent = dict(form)
+        if nonce is not None:
+            sent["nonce"] = hex(nonce)
+        if fees is not None and fees.base_fee is None:
+            sent["gasPrice"] = hex(fees.fee)
+        elif fees is not None:
+            sent |= {"maxFeePerGas": hex(fees.fee), "maxPriorityFeePerGas": hex(fees.tip)}
         try:
-            return str(self.client.request("eth_sendTransaction", [form]))
+            return str(self.client.request("eth_sendTransaction", [sent]))
         except RemoteError as error:
+            if nonce is not None and NONCE_TAKEN.search(error.message):
+                raise self._build_nonce_error(nonce, error) from error
             if not NO_KEY.search(error.message):
                 raise
             raise AgentsError(
@@ -323,39 +369,59 @@ class NodeAccount(SendingAccount):
                 f"({error.message}); pass an account that eth_accounts lists, or --keystore"
             ) from error
 
-    def _sign_and_send(self, form: dict[str, str]) -> str:
-        """Sign a transaction here and send; return the hash."""
-        from eth_account import Account as Signer  # noqa: PLC0415 - slow to import
+    def _sign_and_send(
+        self, form: Mapping[str, str], key: PrivateKey, nonce: int | None, fees: Fees
+    ) -> str:
+        """Sign a transaction here and send; return the hash.
 
-        assert self._key is not None  # noqa: S101 - checked by `transact`
+        Another program may use the nonce first. Then the transaction is signed anew, unless the
+        node has it: an answer may be lost, and a request is repeated.
+        """
+        if self._signed_chain is None:
+            self._signed_chain = self.chain_id
+        gas, value = int(form["gas"], 16), int(form["value"], 16)
+        self._require_balance(value + gas * fees.fee, "for this transaction")
         fields: dict[str, Any] = {
-            "chainId": self.chain_id,
-            "nonce": int(form["nonce"], 16) if "nonce" in form else self._read_nonce("pending"),
-            "gas": int(form["gas"], 16),
-            "value": int(form["value"], 16),
+            "chainId": self._signed_chain,
+            "gas": gas,
+            "value": value,
             "data": form["data"],
-            **self._choose_fees(),
         }
         if "to" in form:
             fields["to"] = form["to"]
-        price = fields.get("maxFeePerGas", fields.get("gasPrice", 0))
-        self._require_balance(fields["value"] + fields["gas"] * price, "for this transaction")
-        signed = Signer.sign_transaction(fields, self._key.to_bytes())
-        raw = encode_hex(bytes(signed.raw_transaction))
-        return str(self.client.request("eth_sendRawTransaction", [raw]))
+        if self._tell is not None:
+            self._tell(value, gas, fees)
+        for left in reversed(range(NONCE_TRIES if nonce is None else 1)):
+            used = self._read_nonce("pending") if nonce is None else nonce
+            signed = sign_transaction({**fields, "nonce": used}, key, fees)
+            refusal = self._send_raw(signed)
+            if refusal is None:
+                break
+            if not left:
+                raise self._build_nonce_error(used, refusal) from refusal
+        return encode_hex(bytes(signed.hash))
 
-    def _choose_fees(self) -> dict[str, int]:
-        """Return the fees of a transaction: EIP-1559's where blocks have a base fee."""
-        block: Any = self.client.request("eth_getBlockByNumber", ["latest", False])
-        base_fee = block.get("baseFeePerGas")
-        if base_fee is None:
-            return {"gasPrice": self.client.request_quantity("eth_gasPrice")}
+    def _send_raw(self, signed: SignedTransaction) -> RemoteError | None:
+        """Send a signed transaction; return the refusal if another one has the nonce.
+
+        Raises: RemoteError: another refusal.
+        """
+        raw = encode_hex(bytes(signed.raw_transaction))
         try:
-            tip = self.client.request_quantity("eth_maxPriorityFeePerGas")
-        except RemoteError:
-            tip = FALLBACK_PRIORITY_WEI
-        cap = BASE_FEE_FACTOR * int(base_fee, 16) + tip
-        return {"maxFeePerGas": cap, "maxPriorityFeePerGas": tip}
+            self.client.request("eth_sendRawTransaction", [raw])
+        except RemoteError as error:
+            if not NONCE_TAKEN.search(error.message):
+                raise
+            name = encode_hex(bytes(signed.hash))
+            is_there = self.client.request("eth_getTransactionByHash", [name]) is not None
+            return None if is_there else error
+        return None
+
+    def _build_nonce_error(self, nonce: int, error: RemoteError) -> AgentsError:
+        return AgentsError(
+            f"account {self._name}: nonce {nonce:,} was used by another transaction meanwhile "
+            f"({error.message}); nothing was sent, try again"
+        )
 
     def _require_balance(self, needed: int, purpose: str = "to send, and more for gas") -> None:
         balance = self.client.request_quantity("eth_getBalance", self._name, "latest")
@@ -365,12 +431,17 @@ class NodeAccount(SendingAccount):
                 f"{format_amount(needed)} {purpose}; fund it on the chain of {self.client.host}"
             )
 
-    def _estimate(self, form: Mapping[str, str]) -> int:
+    def _estimate(self, form: Mapping[str, str], head: RemoteHeader) -> int:
         try:
             least = self.client.request_quantity("eth_estimateGas", form)
         except RemoteError as error:
             raise _translate(error, self._known) from error
-        return max(least, min(least * GAS_PERCENT // 100, MAX_TRANSACTION_GAS))
+        if least > head.gas_limit:
+            raise FeeBoundError(
+                f"estimate of {least:,} gas: must be at most {head.gas_limit:,}, the limit of a "
+                "block; pass the URL of another node, or --gas where the command has it"
+            )
+        return add_gas_margin(least, head)
 
     def _wait_for_receipt(self, transaction_hash: str) -> Any:  # noqa: ANN401 - JSON
         end, delay = time.monotonic() + RECEIPT_SECONDS, POLL_SECONDS

@@ -14,6 +14,7 @@ from pyevm_agents.client.json_rpc import (
     RemoteClient,
     RemoteError,
     Request,
+    parse_quantity,
     split,
 )
 from pyevm_agents.errors import AgentsError, RemoteFault
@@ -138,7 +139,7 @@ class ChainClient(RemoteClient):
         """Return the headers of blocks; None for those that the chain does not have."""
         names = [each if isinstance(each, str) else hex(each) for each in numbers]
         answers = self._request_each("eth_getBlockByNumber", [[name, False] for name in names])
-        return [None if each is None else self._parse_header(each) for each in answers]
+        return [None if each is None else parse_header(self, each) for each in answers]
 
     def read_balance(self, address: bytes) -> int:
         """Return an account's balance in wei."""
@@ -147,17 +148,6 @@ class ChainClient(RemoteClient):
     def read_nonce(self, address: bytes) -> int:
         """Return an account's nonce after the latest block."""
         return self.request_quantity("eth_getTransactionCount", encode_hex(address), "latest")
-
-    def read_priority_fee(self) -> int | None:
-        """Return the priority fee that the node suggests; None without a suggestion."""
-        try:
-            return self.request_quantity("eth_maxPriorityFeePerGas")
-        except RemoteError:
-            return None
-
-    def read_gas_price(self) -> int:
-        """Return the gas price that the node suggests."""
-        return self.request_quantity("eth_gasPrice")
 
     def call(self, call: UnsignedCall) -> bytes:
         """Return the output of a call. Raises: RejectedCallError: the call fails."""
@@ -204,21 +194,31 @@ class ChainClient(RemoteClient):
                 results.append(result)
         return results
 
-    def _parse_header(self, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
-        try:
-            base_fee = block.get("baseFeePerGas")
-            return RemoteHeader(
-                number=int(block["number"], 16),
-                hash=decode_hex(block["hash"]),
-                parent_hash=decode_hex(block["parentHash"]),
-                timestamp=int(block["timestamp"], 16),
-                gas_limit=int(block["gasLimit"], 16),
-                base_fee=None if base_fee is None else int(base_fee, 16),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self.build_fault(
-                "eth_getBlockByNumber", "not a block", "pass the URL of a node"
-            ) from error
+
+def read_head(client: RemoteClient) -> RemoteHeader:
+    """Return a node's latest header. Raises: RemoteFault: the node has none."""
+    block = client.request("eth_getBlockByNumber", ["latest", False])
+    if block is None:
+        raise client.build_fault("eth_getBlockByNumber", "no latest block", "try later")
+    return parse_header(client, block)
+
+
+def parse_header(client: RemoteClient, block: Any) -> RemoteHeader:  # noqa: ANN401 - JSON
+    """Return the header in a node's answer. Raises: RemoteFault: the answer is no block."""
+    try:
+        base_fee = block.get("baseFeePerGas")
+        return RemoteHeader(
+            number=parse_quantity(block["number"]),
+            hash=decode_hex(block["hash"]),
+            parent_hash=decode_hex(block["parentHash"]),
+            timestamp=parse_quantity(block["timestamp"]),
+            gas_limit=parse_quantity(block["gasLimit"]),
+            base_fee=None if base_fee is None else parse_quantity(base_fee),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise client.build_fault(
+            "eth_getBlockByNumber", "not a block", "pass the URL of a node"
+        ) from error
 
 
 def _parse_receipt(form: Any) -> RemoteReceipt | None:  # noqa: ANN401 - JSON

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RETRY_SECONDS = 5.0
+CONNECT_SECONDS = 30.0
+"""Until the WebSocket is open. What is sent in it may come at any time."""
+
+HEARTBEAT_SECONDS = 30.0
+"""A server that does not answer a ping within half of it is left."""
+
 SUBSCRIBE = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
 
 
@@ -51,10 +57,10 @@ class HeadSubscription:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _listen(self) -> None:
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(self._url, heartbeat=30) as socket,
-        ):
+        limit = aiohttp.ClientTimeout(total=CONNECT_SECONDS)
+        async with aiohttp.ClientSession(timeout=limit) as session:
+            # Without a farewell: the session closes the connection, whatever the server sends.
+            socket = await session.ws_connect(self._url, heartbeat=HEARTBEAT_SECONDS)
             await socket.send_json(SUBSCRIBE)
             async for message in socket:
                 if message.type == aiohttp.WSMsgType.TEXT:

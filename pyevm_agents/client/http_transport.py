@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import base64
 import http.client
-import socket
 import ssl
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from socket import gaierror
 from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from pyevm_agents.client.redaction import Redactor, find_credentials, find_url_secrets
+from pyevm_agents.client.timed_socket import TimedSocket, TimedTlsSocket, open_socket
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from urllib.parse import SplitResult
 
 MAX_ANSWER_BYTES = 64 * 2**20
@@ -27,12 +29,10 @@ MAX_IDLE_CONNECTIONS = 8
 """Connections kept between requests: as many threads read at once."""
 
 CHUNK_BYTES = 64 * 1024
-"""Bytes read at a time: the deadline is checked after each."""
+"""Bytes read at a time: the size is checked after each."""
 
 PORTS = {"http": 80, "https": 443}
 REMOTE_CHAIN = "the remote chain"
-MIN_SECRET_CHARACTERS = 4
-"""Shorter parts of a URL, such as `v2`, are no secrets."""
 
 
 class TransportError(Exception):
@@ -62,11 +62,12 @@ class HttpAnswer:
 class HttpTransport:
     """Posts JSON to a URL, or gets JSON from there. Thread-safe.
 
-    Redirects are not followed. Paths, queries and passwords of URLs contain API keys, so no message
-    shows them.
+    The limit of time holds for a whole request: connecting, TLS, a proxy, and each byte of the
+    answer. The system alone limits how long it looks up a name. Redirects are not followed. Paths,
+    queries and passwords of URLs contain API keys, so no message shows them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of a connection
         self,
         url: str,
         timeout_seconds: float,
@@ -74,12 +75,13 @@ class HttpTransport:
         server: str = REMOTE_CHAIN,
         max_answer_bytes: int | None = None,
         proxy: str | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
         """Open no connection yet.
 
         Input:  the URL; the seconds that a request may take; the name of the URL's server, for
                 messages; the most bytes of an answer's body, None for `MAX_ANSWER_BYTES`; the
-                URL of an HTTP proxy, None for none.
+                URL of an HTTP proxy, None for none; secrets beside those of both URLs.
         Raises: ConfigError: not an HTTP URL.
         """
         parts = _split_url(url, server)
@@ -89,8 +91,11 @@ class HttpTransport:
         self._name, self._port = str(parts.hostname), parts.port or PORTS[parts.scheme]
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._headers = _build_headers(parts)
-        self._secrets = _list_secrets(parts)
-        self._context = ssl.create_default_context() if self.scheme == "https" else None
+        hidden = [*secrets, *find_url_secrets(parts)]
+        self._context: ssl.SSLContext | None = None
+        if self.scheme == "https":
+            self._context = ssl.create_default_context()
+            self._context.sslsocket_class = TimedTlsSocket
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
         self.host = f"{self._name}:{self._port}"
@@ -100,16 +105,13 @@ class HttpTransport:
         if proxy is not None:
             place = _split_url(proxy if "://" in proxy else f"http://{proxy}", "the HTTP proxy")
             self._place = str(place.hostname), place.port or PORTS[place.scheme]
+            hidden += find_url_secrets(place)
             self._tunnel = _build_credentials(place, "Proxy-Authorization")
             if self.scheme == "http":  # The proxy reads the request.
                 self._target = f"http://{parts.netloc.rpartition('@')[2]}{self._target}"
                 self._headers |= self._tunnel
-
-    def redact(self, text: str) -> str:
-        """Replace the parts of the URL that may be secret, which servers repeat in their errors."""
-        for secret in self._secrets:
-            text = text.replace(secret, "…")
-        return text
+        self.redactor = Redactor(hidden)
+        """Hides what of the URLs may be secret, which servers repeat in their errors."""
 
     def post(self, body: bytes) -> HttpAnswer:
         """Send a body; return the answer.
@@ -136,7 +138,7 @@ class HttpTransport:
                 # The server may have closed it in the meantime.
                 with suppress(ConnectionError, http.client.BadStatusLine):
                     return self._exchange(kept, method, target, body, deadline)
-            return self._exchange(self._connect(), method, target, body, deadline)
+            return self._exchange(self._connect(deadline), method, target, body, deadline)
         except TimeoutError as error:
             seconds = f"{self._timeout_seconds:g} s"
             raise AnswerTimeoutError(f"no complete answer within {seconds}") from error
@@ -161,14 +163,36 @@ class HttpTransport:
                 return
         connection.close()
 
-    def _connect(self) -> http.client.HTTPConnection:
-        (name, port), timeout = self._place, self._timeout_seconds
-        if self._context is None:
-            return http.client.HTTPConnection(name, port, timeout=timeout)
-        connection = http.client.HTTPSConnection(name, port, timeout=timeout, context=self._context)
-        if self._tunnel is not None:  # TLS with the server, through the proxy.
-            connection.set_tunnel(self._name, self._port, self._tunnel)
+    def _connect(self, deadline: float) -> http.client.HTTPConnection:
+        """Return a new connection, through the proxy and TLS where there are any."""
+        sock = open_socket(self._place, deadline)
+        try:
+            if self._context is None:
+                connection = http.client.HTTPConnection(self._name, self._port)
+                connection.sock = sock
+                return connection
+            if self._tunnel is not None:
+                self._open_tunnel(sock, self._tunnel)
+            sock.limit_wait()
+            secure = self._context.wrap_socket(sock, server_hostname=self._name)
+        except BaseException:
+            sock.close()
+            raise
+        connection = http.client.HTTPSConnection(self._name, self._port, context=self._context)
+        connection.sock = secure
         return connection
+
+    def _open_tunnel(self, sock: TimedSocket, headers: Mapping[str, str]) -> None:
+        """Have the proxy connect to the server. Source: RFC 9110, section 9.3.6."""
+        host = f"[{self._name}]" if ":" in self._name else self._name
+        place = f"{host}:{self._port}"
+        lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        sock.sendall("\r\n".join([*lines, "", ""]).encode())
+        with http.client.HTTPResponse(sock, method="CONNECT") as response:
+            response.begin()
+            if response.status != http.client.OK:
+                raise OSError(0, f"the proxy refuses, status {response.status}")
 
     def _exchange(
         self,
@@ -180,15 +204,14 @@ class HttpTransport:
     ) -> HttpAnswer:
         is_whole = False
         try:
-            if connection.sock is None:
-                connection.connect()
             sock = connection.sock
-            sock.settimeout(_get_rest(deadline))
+            assert isinstance(sock, TimedSocket)  # noqa: S101 - made by `_connect`
+            sock.deadline = deadline
             connection.request(method, target, body or None, self._headers)
             response = connection.getresponse()
             with response:
                 limit = self._max_answer_bytes or MAX_ANSWER_BYTES
-                data = _read_body(response, sock, deadline, limit)
+                data = _read_body(response, limit)
             is_whole = not response.will_close
         finally:
             if is_whole:
@@ -223,31 +246,13 @@ def _build_headers(parts: SplitResult) -> dict[str, str]:
 
 
 def _build_credentials(parts: SplitResult, header: str) -> dict[str, str]:
-    if parts.username is None:
+    credentials = find_credentials(parts)
+    if credentials is None:
         return {}
-    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {header: "Basic " + base64.b64encode(credentials.encode()).decode()}
+    return {header: "Basic " + base64.b64encode(credentials).decode()}
 
 
-def _list_secrets(parts: SplitResult) -> list[str]:
-    """Return the parts of a URL that may be secret, the longest first."""
-    pieces = {parts.path, parts.query, parts.username or "", parts.password or ""}
-    pieces.update(parts.path.split("/"))
-    pieces.update(pair.partition("=")[2] for pair in parts.query.split("&"))
-    found = (piece for piece in pieces if len(piece) >= MIN_SECRET_CHARACTERS)
-    return sorted(found, key=lambda piece: (-len(piece), piece))
-
-
-def _get_rest(deadline: float) -> float:
-    rest = deadline - monotonic()
-    if rest <= 0:
-        raise TimeoutError
-    return rest
-
-
-def _read_body(
-    response: http.client.HTTPResponse, sock: socket.socket, deadline: float, max_bytes: int
-) -> bytes:
+def _read_body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     """Return the body; `response.length` is the missing part of one of known length."""
     if (response.length or 0) > max_bytes:
         raise AnswerTooLargeError
@@ -257,14 +262,13 @@ def _read_body(
         size += len(piece)
         if size > max_bytes:
             raise AnswerTooLargeError
-        sock.settimeout(_get_rest(deadline))
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
     return b"".join(pieces)
 
 
 def _describe_failure(error: Exception) -> str:
-    if isinstance(error, socket.gaierror):
+    if isinstance(error, gaierror):
         return "the host name is unknown, or there is no network"
     if isinstance(error, ssl.SSLError):
         return f"TLS failed: {error.reason or 'no valid certificate'}"

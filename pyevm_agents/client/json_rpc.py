@@ -43,6 +43,9 @@ MAX_BATCH = 48
 SHOWN_CHARACTERS = 300
 """Characters of a remote message in ours."""
 
+SECRET_CHARACTERS = 4_096
+"""More than a secret takes in a message, in any form: so much is read beyond what is shown."""
+
 REVERTED = 3
 """Code of a reverted call. Source: geth."""
 
@@ -50,6 +53,7 @@ TOO_MANY_REQUESTS = 429
 FIRST_SERVER_ERROR = 500
 OK = 200
 
+QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,64}")
 RATE_LIMIT = re.compile(
     r"rate.?limit|too many requests|request limit reached|compute units|"
     r"(?:daily|monthly|credit|request|capacity).{0,20}exceeded|exceeded.{0,20}(?:quota|capacity)",
@@ -183,7 +187,7 @@ class RemoteClient:
         """
         result = self.request(method, params)
         try:
-            return int(str(result), 16)
+            return parse_quantity(result)
         except ValueError as error:
             raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
 
@@ -253,21 +257,22 @@ class RemoteClient:
     def _read_error(self, error: object) -> RemoteError:
         form = error if isinstance(error, dict) else {"message": str(error)}
         code, message = form.get("code"), self._shorten(str(form.get("message")))
-        data = json.loads(self._transport.redact(json.dumps(form.get("data"))))
+        data = self._transport.redactor.redact_json(form.get("data"))
         return RemoteError(code if isinstance(code, int) else 0, message, data)
 
     def _shorten(self, text: str) -> str:
-        text = self._transport.redact(text)
         most = self._max_message_characters
+        text = self._transport.redactor.redact(text[: most + SECRET_CHARACTERS])
         return text if len(text) <= most else f"{text[:most]}…"
 
     def _describe_status(self, answer: HttpAnswer) -> str:
         """Return the status, and the first line of a body that is neither JSON nor HTML."""
-        status = f"HTTP status {answer.status} {answer.reason}".rstrip()
+        redact = self._transport.redactor.redact
+        status = f"HTTP status {answer.status} {escape_line(redact(answer.reason))}".rstrip()
         line = answer.body.decode(errors="replace").strip().partition("\n")[0].rstrip()
         if not line or line[0] in "<{[":
             return status
-        shown = escape_line(self._transport.redact(line))
+        shown = escape_line(redact(line[: SHOWN_CHARACTERS + SECRET_CHARACTERS]))
         return f"{status}: {shown[:SHOWN_CHARACTERS]}{'…' * (len(shown) > SHOWN_CHARACTERS)}"
 
     def _send(self, body: bytes, method: str) -> object:
@@ -326,6 +331,16 @@ class RemoteClient:
             if (message := _find_rate_limit(each)) is not None:
                 raise _TemporaryError(self._shorten(message), _read_retry_after(answer))
         return parsed
+
+
+def parse_quantity(value: object) -> int:
+    """Return the number of a quantity of JSON-RPC.
+
+    Raises: ValueError: not one of at most 256 bits. A sign or a blank makes no quantity.
+    """
+    if not isinstance(value, str) or not QUANTITY.fullmatch(value):
+        raise ValueError
+    return int(value, 16)
 
 
 def _find_revert_data(value: object) -> bytes:

@@ -10,6 +10,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_utils import is_hex_address, to_checksum_address
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +57,8 @@ def read_keystore(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
     try:
-        form = json.loads(content)
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        form = parse_json(content)
+    except ConfigError as error:
         raise ConfigError(
             f"{path}: not a keystore: not JSON; make one with `pyevm-agents oracle key new`"
         ) from error

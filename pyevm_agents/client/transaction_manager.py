@@ -13,27 +13,23 @@ The rules:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 import rlp
-from eth_account import Account
 
-from pyevm_agents.client.chain_client import BASE_FEE_FACTOR, GAS_PERCENT, MAX_TRANSACTION_GAS
 from pyevm_agents.client.json_rpc import RemoteError
+from pyevm_agents.client.signing import FeeBounds, Fees, quote_fees, sign_transaction
 from pyevm_agents.client.transaction_store import Attempt, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eth_account.datastructures import SignedTransaction
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.chain_client import ChainClient, RemoteHeader
     from pyevm_agents.client.transaction_store import TransactionStore
     from pyevm_agents.client.worker_log import WorkerLog
-
-GWEI = 10**9
 
 FINAL_BLOCKS = 64
 """Blocks after which a mined transaction is not watched any more: two epochs of Ethereum."""
@@ -58,17 +54,19 @@ POOR = re.compile(r"insufficient (?:funds|balance)|enough funds|Insufficient", r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeeSettings:
+class FeeSettings(FeeBounds):
     """Bounds of a worker's fees."""
-
-    max_fee_wei: int = 500 * GWEI
-    """The most wei of one gas."""
 
     bump_blocks: int = 3
     """Blocks without a transaction until it is replaced. Source: Chainlink's BumpThreshold."""
 
     max_bumps: int = 10
     """Replacements of one transaction."""
+
+    @classmethod
+    def within(cls, bounds: FeeBounds | None, **settings: int) -> Self:
+        """Return settings with bounds that a person named; None for the default ones."""
+        return cls(**({} if bounds is None else asdict(bounds)), **settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,23 +218,25 @@ class TransactionManager:
             if nonce not in nonces:
                 self._log.write("gap", nonce=nonce)
                 slot = Slot(nonce=nonce, kind="filler", key=None)
-                self._sign_and_send(slot, self._plan_filler(), head, *self._quote_fees(head))
+                filler = self._plan_filler()
+                self._sign_and_send(slot, filler, head, self._quote_fees(head, filler.gas))
 
     def _cancel(self, slot: Slot, attempt: Attempt, head: RemoteHeader, *, is_known: bool) -> None:
         """Replace a transaction without purpose by a transfer of nothing."""
-        fees = self._raise_fees(attempt, head)
+        fees = self._raise_fees(attempt, head, TRANSFER_GAS)
         if fees is None:  # It fails and costs gas, but the nonces after it go on.
             if not is_known:
                 self._broadcast(slot, attempt, is_repeated=True)
             return
         self._log.write("cancelled", request=slot.key, nonce=slot.nonce)
         filler = replace(slot, kind="filler", key=None)
-        self._sign_and_send(filler, self._plan_filler(), head, *fees)
+        self._sign_and_send(filler, self._plan_filler(), head, fees)
 
     def _bump(self, slot: Slot, attempt: Attempt, head: RemoteHeader, *, is_known: bool) -> None:
         """Replace a transaction by itself with higher fees, within the bounds."""
         attempts = self._store.list_attempts(slot.nonce)
-        fees = self._raise_fees(attempt, head)
+        planned = _decode_planned(attempt.raw)
+        fees = self._raise_fees(attempt, head, planned.gas)
         if fees is None or len(attempts) > self._settings.max_bumps:
             if slot.nonce not in self._capped:
                 self._capped.add(slot.nonce)
@@ -244,7 +244,7 @@ class TransactionManager:
             if not is_known:
                 self._broadcast(slot, attempt, is_repeated=True)
             return
-        self._sign_and_send(slot, _decode_planned(attempt.raw), head, *fees)
+        self._sign_and_send(slot, planned, head, fees)
         self.replaced_count += 1
 
     # -- signing and sending -- #
@@ -260,18 +260,18 @@ class TransactionManager:
         used = [slot.nonce for slot in self._store.list_slots()]
         nonce = max([self._client.read_nonce(self.address), *(each + 1 for each in used)])
         slot = Slot(nonce=nonce, kind=planned.kind, key=planned.key)
-        attempt = self._sign(slot, planned, head, *self._quote_fees(head))
+        attempt = self._sign(slot, planned, head, self._quote_fees(head, planned.gas))
         if is_due():
             self._broadcast(slot, attempt, is_repeated=False)
 
     def _sign_and_send(
-        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
+        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fees: Fees
     ) -> None:
-        attempt = self._sign(slot, planned, head, fee, tip)
+        attempt = self._sign(slot, planned, head, fees)
         self._broadcast(slot, attempt, is_repeated=False)
 
     def _sign(
-        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fee: int, tip: int
+        self, slot: Slot, planned: PlannedTransaction, head: RemoteHeader, fees: Fees
     ) -> Attempt:
         """Sign and keep a transaction."""
         form: dict[str, object] = {
@@ -282,13 +282,13 @@ class TransactionManager:
             "data": planned.data,
             "gas": planned.gas,
         }
-        signed = sign_transaction(form, self._key, head, fee, tip)
+        signed = sign_transaction(form, self._key, fees)
         attempt = Attempt(
             hash=bytes(signed.hash),
             nonce=slot.nonce,
             raw=bytes(signed.raw_transaction),
-            fee=fee,
-            tip=tip,
+            fee=fees.fee,
+            tip=fees.tip,
             signed_at=head.number,
         )
         self._store.add_attempt(slot, attempt)
@@ -298,7 +298,7 @@ class TransactionManager:
             request=slot.key,
             nonce=slot.nonce,
             transaction=attempt.hash,
-            fee=fee,
+            fee=fees.fee,
         )
         return attempt
 
@@ -337,21 +337,21 @@ class TransactionManager:
 
     # -- fees -- #
 
-    def _quote_fees(self, head: RemoteHeader) -> tuple[int, int]:
-        """Return the fee and the tip of a new transaction, in wei of a gas."""
-        limit = self._settings.max_fee_wei
-        fee, tip = quote_fees(self._client, head)
-        return min(fee, limit), min(tip, limit)
+    def _quote_fees(self, head: RemoteHeader, gas: int) -> Fees:
+        """Return the fees of a new transaction with a gas limit, within the bounds."""
+        return self._settings.cap(quote_fees(self._client, head), gas)
 
-    def _raise_fees(self, attempt: Attempt, head: RemoteHeader) -> tuple[int, int] | None:
-        """Return the fees of a replacement; None above the limit."""
-        fee, tip = self._quote_fees(head)
-        least_fee = attempt.fee * NEXT_FEE_PERMILLE // 1000 + 1
-        least_tip = attempt.tip * NEXT_FEE_PERMILLE // 1000 + 1
-        if least_fee > self._settings.max_fee_wei:
+    def _raise_fees(self, attempt: Attempt, head: RemoteHeader, gas: int) -> Fees | None:
+        """Return the fees of a replacement; None above the bounds."""
+        fees = self._quote_fees(head, gas)
+        least = fees._replace(
+            fee=attempt.fee * NEXT_FEE_PERMILLE // 1000 + 1,
+            tip=attempt.tip * NEXT_FEE_PERMILLE // 1000 + 1,
+        )
+        if self._settings.cap(least, gas) != least:
             return None
-        fee = max(fee, least_fee)
-        return fee, min(max(tip, least_tip), fee)
+        fee = max(fees.fee, least.fee)
+        return fees._replace(fee=fee, tip=min(max(fees.tip, least.tip), fee))
 
 
 def _decode_planned(raw: bytes) -> PlannedTransaction:
@@ -367,34 +367,6 @@ def _decode_planned(raw: bytes) -> PlannedTransaction:
         gas=int.from_bytes(gas),
         value_wei=int.from_bytes(value),
     )
-
-
-def quote_fees(client: ChainClient, head: RemoteHeader) -> tuple[int, int]:
-    """Return `maxFeePerGas` and `maxPriorityFeePerGas` for a block; the gas price twice before."""
-    if head.base_fee is None:
-        price = client.read_gas_price()
-        return price, price
-    tip = client.read_priority_fee()
-    tip = GWEI if tip is None else tip
-    return head.base_fee * BASE_FEE_FACTOR + tip, tip
-
-
-def sign_transaction(
-    form: dict[str, object], key: PrivateKey, head: RemoteHeader, fee: int, tip: int
-) -> SignedTransaction:
-    """Sign a transaction of type 2, or a legacy one where a block has no base fee."""
-    if head.base_fee is None:
-        form["gasPrice"] = fee
-    else:
-        form.update({"type": 2, "maxFeePerGas": fee, "maxPriorityFeePerGas": tip})
-    signed: SignedTransaction = Account.sign_transaction(form, key.to_bytes())
-    return signed
-
-
-def add_gas_margin(least: int, head: RemoteHeader) -> int:
-    """Return the gas limit of a transaction with an estimate."""
-    most = max(least, min(head.gas_limit, MAX_TRANSACTION_GAS))
-    return min(least * GAS_PERCENT // 100, most)
 
 
 def classify_refusal(message: str) -> str:

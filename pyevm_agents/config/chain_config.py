@@ -31,8 +31,8 @@ from pyevm_agents.config.optional_sections import (
     parse_numeric_model,
     parse_numeric_schedule,
 )
-from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -260,7 +260,7 @@ class ChainConfig:
                     "the version that created the chain"
                 )
         if config.to_json() != text:
-            stated, written = json.loads(text), json.loads(config.to_json())
+            stated, written = parse_json(text), parse_json(config.to_json())
             names = sorted(written.keys() | stated.keys())
             other = next((n for n in names if stated.get(n) != written.get(n)), "its spelling")
             raise ConfigError(
@@ -300,7 +300,7 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity)
             f"model {profile.name}: genesis has a context of {profile.context_tokens} tokens, the "
             f"engine {facts.context_tokens}; load it with context_tokens={profile.context_tokens}"
         )
-    computes = json.loads(facts.fingerprint).get("canary", "") != ""
+    computes = parse_json(facts.fingerprint).get("canary", "") != ""
     expected = get_fingerprint(config, profile)
     if computes and facts.fingerprint != expected:
         raise ConfigError(

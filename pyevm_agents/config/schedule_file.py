@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from precompiles.gas import GasSchedule
 from precompiles.numeric_gas import NumericGasSchedule
 from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
-from pyevm_agents.config.strict_json import MAX_DIGITS, parse_json
 from pyevm_agents.display import truncate
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.strict_json import MAX_DIGITS, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

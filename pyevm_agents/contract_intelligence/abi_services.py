@@ -97,8 +97,8 @@ class _HttpService:
             timeout_seconds,
             server=f"the {self.name} service",
             max_answer_bytes=MAX_ANSWER_BYTES,
+            secrets=secrets,
         )
-        self._secrets = secrets
         self.url_digest = hashlib.sha256(url.encode()).hexdigest()[:8]
 
     def _get(self, query: Mapping[str, object], path: str = "") -> tuple[HttpAnswer, Any]:
@@ -129,9 +129,7 @@ class _HttpService:
         return AbiServiceError(f"{self.name} {self._transport.host}: {self._redact(text)}")
 
     def _redact(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "…") if secret else text
-        return self._transport.redact(text)
+        return self._transport.redactor.redact(text)
 
     def _quote(self, text: object) -> str:
         return clean_text(self._redact(str(text)), SHOWN_CHARACTERS) or "no reason given"

@@ -71,9 +71,12 @@ class AgentSettings:
     """None: the executor answers."""
 
 
-def deploy_account(owner: SendingAccount) -> Address:
-    """Deploy the `AgentAccount` that an agent acts through, without tools; return the address."""
-    return _deploy(owner, "AgentAccount", owner.address)
+def deploy_account(owner: SendingAccount, *, nonce: int | None = None) -> Address:
+    """Deploy the `AgentAccount` that an agent acts through, without tools; return the address.
+
+    Input: nonce: of the transaction, which decides the address; None for the owner's next one.
+    """
+    return _deploy(owner, "AgentAccount", owner.address, nonce=nonce)
 
 
 def deploy_factory(owner: SendingAccount) -> Address:
@@ -131,6 +134,8 @@ def deploy_agent(
     return agent
 
 
-def _deploy(owner: SendingAccount, name: str, *arguments: object) -> Address:
+def _deploy(
+    owner: SendingAccount, name: str, *arguments: object, nonce: int | None = None
+) -> Address:
     creation = load_artifact(name).encode_creation(*arguments)
-    return owner.deploy(creation, purpose=name)
+    return owner.deploy(creation, purpose=name, nonce=nonce)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
-from eth_utils import ValidationError, to_checksum_address
+from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import AccountOverride, Call
 from pyevm_agents.contract_intelligence.caller_taint import TaintTape
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -275,12 +276,11 @@ class Prober:
         # A contract that calls itself would own what it has to pay out.
         is_own = probe.sender == probe.to and not probe.value_wei
         if balance_wei < PROBE_BALANCE_WEI and not is_own:
-            overrides[probe.sender] = replace(
-                overrides.get(probe.sender, AccountOverride()), balance_wei=PROBE_BALANCE_WEI
-            )
+            before = overrides.get(probe.sender, AccountOverride(keeps_precompile=True))
+            overrides[probe.sender] = replace(before, balance_wei=PROBE_BALANCE_WEI)
         try:
             result = self.chain.call(call, header=self.header, overrides=overrides, trace=tape.wrap)
-        except ValidationError as error:
+        except RuleError as error:
             return ProbeResult(
                 probe=probe, is_success=False, halt="not valid", reason=str(error), tape=tape
             )
@@ -328,7 +328,10 @@ def _group_overrides(storage: Overrides) -> dict[Address, AccountOverride]:
     slots: dict[Address, dict[int, int]] = {}
     for account, slot, value in storage:
         slots.setdefault(account, {})[slot] = value
-    return {account: AccountOverride(storage_diff=values) for account, values in slots.items()}
+    return {
+        account: AccountOverride(storage_diff=values, keeps_precompile=True)
+        for account, values in slots.items()
+    }
 
 
 def _walk(call: TracedCall | None) -> Iterator[TracedCall]:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.manifests.endpoints import MCP_PATH
+from pyevm_agents.server.request_head import RequestHead, check_head
+from pyevm_agents.strict_json import require_shallow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -19,8 +26,10 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 2**20
 """Upper bound of a request's body: a goal is some hundred bytes."""
 
-FORBIDDEN, TOO_LARGE = 403, 413
-MCP_PATH = "/mcp"
+BODY_SECONDS = 30.0
+"""Time for a body to arrive, as at the node's server."""
+
+TOO_SLOW, TOO_LARGE, INVALID = 408, 413, 422
 INVALID_REQUEST = -32_600
 """Source: JSON-RPC 2.0, "Error object"."""
 
@@ -30,29 +39,40 @@ EXPOSED_HEADERS = b"mcp-session-id"
 
 
 class AccessMiddleware:
-    """An ASGI application in front of another one: refuses foreign hosts and pages."""
+    """An ASGI application in front of another one: refuses foreign hosts and pages, deep bodies."""
 
     def __init__(self, app: AsgiApp, policy: AccessPolicy) -> None:
         """Input: the application; the allowed senders of requests."""
         self._app, self._policy = app, policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass the request on."""
+        """Answer a request, or pass the request on with the whole body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value for name, value in scope["headers"]}
-        host, origin = _decode(headers.get("host")), _decode(headers.get("origin"))
-        reason = self._policy.explain_refusal(host, origin)
-        if reason is not None:
-            await _answer(send, scope, FORBIDDEN, reason)
-        elif _is_too_large(headers.get("content-length")):
-            await _answer(send, scope, TOO_LARGE, _describe_size(int(headers["content-length"])))
-        elif scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+        head = RequestHead.decode(scope["raw_path"], scope["headers"])
+        refusal = check_head(head, self._policy.explain_refusal)
+        if refusal is not None:
+            await _answer(send, scope, refusal.status, refusal.reason, closes=refusal.is_last)
+            return
+        origin = head.get("origin")
+        if scope["method"] == "OPTIONS" and head.get("access-control-request-method") is not None:
             await self._answer_preflight(send, origin)
-        else:
-            limited = _LimitedBody(receive, self._add_headers(send, origin), scope)
-            await self._app(scope, limited.receive, limited.send)
+            return
+        shared = self._add_headers(send, origin)
+        try:
+            body = await _read_body(receive, int(head.get("content-length") or 0))
+        except ClientLeftError:
+            return
+        except BodyError as error:
+            await _answer(shared, scope, error.status, str(error), closes=error.status == TOO_SLOW)
+            return
+        path = unquote(head.path)
+        await self._app(
+            {**scope, "path": path, "raw_path": head.path.encode("latin-1")},
+            _replay(body, receive),
+            shared,
+        )
 
     def _add_headers(self, send: Send, origin: str | None) -> Send:
         """Let a page of an allowed origin read the response."""
@@ -87,51 +107,76 @@ def _list_cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _decode(header: bytes | None) -> str | None:
-    return None if header is None else header.decode("latin-1")
+class ClientLeftError(Exception):
+    """The client closed the connection before the end of the body."""
 
 
-def _is_too_large(length: bytes | None) -> bool:
-    return length is not None and length.isdigit() and int(length) > MAX_BODY_BYTES
+class BodyError(Exception):
+    """A body that is not passed on."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        """Input: the status of the answer, and the reason."""
+        super().__init__(reason)
+        self.status = status
 
 
-def _describe_size(size: int) -> str:
-    return f"body of {size:,} bytes: must have at most {MAX_BODY_BYTES:,}; send less"
+async def _read_body(receive: Receive, length: int) -> bytes:
+    """Return the body of a request. Input: length: as stated, 0 without a statement.
+
+    FastAPI and the MCP server parse it with json, whatever its type: see `strict_json`.
+
+    Raises: ClientLeftError. BodyError: too large, too slow, too deep, or in no UTF-8.
+    """
+    if length > MAX_BODY_BYTES:
+        raise BodyError(TOO_LARGE, _describe_size(length, "bytes"))
+    pieces: list[bytes] = []
+    size, has_more = 0, True
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while has_more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeftError
+                pieces.append(message.get("body", b""))
+                size += len(pieces[-1])
+                has_more = message.get("more_body", False)
+                if size > MAX_BODY_BYTES:
+                    raise BodyError(TOO_LARGE, _describe_size(size, "bytes or more"))
+    except TimeoutError as error:
+        reason = f"body: must arrive within {BODY_SECONDS:g} seconds"
+        raise BodyError(TOO_SLOW, reason) from error
+    body = b"".join(pieces)
+    try:
+        require_shallow(body)
+    except ConfigError as error:
+        raise BodyError(INVALID, f"body: {error}") from error
+    return body
 
 
-class _LimitedBody:
-    """Ends a body above the limit, for a body can come without a stated length."""
-
-    def __init__(self, receive: Receive, send: Send, scope: Scope) -> None:
-        self._receive, self._send, self._scope = receive, send, scope
-        self._bytes = 0
-        self._is_answered = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._bytes += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if self._is_too_large else message
-
-    async def send(self, message: Message) -> None:
-        """Pass an answer on; replace the answer to a part of a body by the reason."""
-        if self._is_too_large and message["type"] == "http.response.start":
-            self._is_answered = True
-            reason = _describe_size(self._bytes).replace(" bytes:", " bytes or more:")
-            await _answer(self._send, self._scope, TOO_LARGE, reason)
-        elif not self._is_answered:
-            await self._send(message)
-
-    @property
-    def _is_too_large(self) -> bool:
-        return self._bytes > MAX_BODY_BYTES
+def _describe_size(size: int, unit: str) -> str:
+    return f"body of {size:,} {unit}: must have at most {MAX_BODY_BYTES:,}; send less"
 
 
-async def _answer(send: Send, scope: Scope, status: int, reason: str) -> None:
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return the receiving end of a request whose body was read; later the client leaves."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
+async def _answer(
+    send: Send, scope: Scope, status: int, reason: str, *, closes: bool = False
+) -> None:
     form: Any = {"error": reason}
     if scope["path"] == MCP_PATH:  # Its clients read the errors of JSON-RPC.
         error = {"code": INVALID_REQUEST, "message": reason}
         form = {"jsonrpc": "2.0", "id": None, "error": error}
     body = json.dumps(form).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if closes:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

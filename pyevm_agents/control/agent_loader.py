@@ -17,6 +17,7 @@ from pyevm_agents.lifecycle.manifest import (
     ManifestSafety,
     ManifestTool,
 )
+from pyevm_agents.lifecycle.module import IDENTITY_MODE
 from pyevm_agents.lifecycle.untrusted_agents import AGENTS_FAILURES, AgentFailedError, read_agent
 from pyevm_agents.manifests.agent_folder import AGENT_VARIABLE, AgentFolder
 
@@ -38,7 +39,7 @@ def load_agent(folder: AgentFolder) -> AgentModule:
     """Return the agent of a folder. The module is imported, so must be trusted like any program.
 
     Raises: ConfigError: the module can't be imported, has no agent, or the agent's manifest is not
-            that of the folder.
+            that of the folder, or its identity mode not the standard's.
     """
     manifest = build_module_manifest(folder.read_manifest())
     agent = _get_agent(_import_module(folder.module_path, manifest.slug), folder.module_path)
@@ -46,6 +47,11 @@ def load_agent(folder: AgentFolder) -> AgentModule:
         stated = read_agent({manifest.slug: agent}, manifest.slug)
     except AgentFailedError as error:
         raise ConfigError(f"{folder.module_path}: {error}; correct the module") from error
+    if stated.identity_mode != IDENTITY_MODE:
+        raise ConfigError(
+            f"{folder.module_path}: identity_mode {stated.identity_mode!r:.80} of "
+            f"{AGENT_VARIABLE}: must be {IDENTITY_MODE}, the only mode of the standard"
+        )
     if stated.manifest != manifest:
         raise ConfigError(
             f"{folder.module_path}: the manifest of {AGENT_VARIABLE} must be that of agent.json; "

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_canonical_address, to_checksum_address
 
+from pyevm_agents.manifests.endpoints import name_endpoints
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyevm_agents.manifests.agent_folder import AgentFolder
 
@@ -21,19 +23,23 @@ def find_operator(folder: AgentFolder) -> bytes | None:
 
 
 @contextmanager
-def name_operator(folder: AgentFolder, operator: bytes) -> Iterator[None]:
-    """Name the operator in a manifest that names none, for a registration inside a context.
+def name_operator(
+    folder: AgentFolder, operator: bytes, endpoints: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Complete a manifest for a registration inside a context.
 
-    The registration would name the sender's account, which need not be the one that confirms. If
-    the registration fails before the manifest has an identity, the manifest stays unchanged.
+    A manifest that names no operator gets the given one: the registration would name the sender's
+    account, which need not be the one that confirms. The endpoints become those of the control
+    plane that serves the agent. If the registration fails before the manifest has an identity, the
+    manifest stays unchanged.
 
-    Input: the agent's folder; the account that confirms runs.
+    Input: the agent's folder; the account that confirms runs; the control plane's endpoints.
     """
     before = folder.read_manifest()
-    if before.operator_wallet is not None:
-        yield
-        return
-    folder.write_manifest(replace(before, operator_wallet=to_checksum_address(operator)))
+    named = before.operator_wallet or to_checksum_address(operator)
+    complete = name_endpoints(replace(before, operator_wallet=named), endpoints or {})
+    if complete != before:
+        folder.write_manifest(complete)
     try:
         yield
     except BaseException:

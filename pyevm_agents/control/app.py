@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
-from pyevm_agents.control.access import MCP_PATH, AccessMiddleware
+from pyevm_agents.control.access import AccessMiddleware
 from pyevm_agents.control.mcp_tools import build_mcp_server
 from pyevm_agents.control.rest import build_rest_app
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.manifests.endpoints import MCP_PATH
 from pyevm_agents.server.sockets import REASONS
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ def build_app(plane: ControlPlane, policy: AccessPolicy) -> AsgiApp:
     """Return the application: REST, MCP below `/mcp`, and the access checks before both."""
     mcp_server = build_mcp_server(plane)
     # Hosts and origins are checked before, by the rules of the node's server.
+    # The tools are requests and answers: there is no session to keep, and none to forget.
     mcp_app: Any = mcp_server.streamable_http_app(
         streamable_http_path=MCP_PATH,
+        stateless_http=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
@@ -69,5 +72,6 @@ def build_server(app: AsgiApp) -> uvicorn.Server:
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
+        http="h11",  # It passes an absolute target on, which the access checks look at.
     )
     return uvicorn.Server(config)

@@ -19,6 +19,7 @@ from pyevm_agents.lifecycle.onchain_agent import OnchainAgent
 from pyevm_agents.lifecycle.registry_trust import read
 from pyevm_agents.manifests.agent_folder import AgentFolder
 from pyevm_agents.manifests.agent_manifest import PackageManifest, PackageTool
+from pyevm_agents.private_files import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,6 +94,8 @@ def _write_folder(folder: AgentFolder, manifest: PackageManifest, address: str) 
     partial.write_manifest(manifest)
     partial.write_empty_log(manifest)
     write_atomically(partial.address_path, f"{address}\n".encode())
+    for file in partial.path.iterdir():
+        make_private(file)
     partial.path.rename(folder.path)
 
 
@@ -146,14 +149,13 @@ def _read(port: LocalChainPort, address: bytes, function: str, what: str) -> Any
 
 
 def build_loader(
-    addresses: Mapping[AgentFolder, bytes], port: LocalChainPort, runner: bytes | None
+    addresses: Mapping[AgentFolder, bytes], runner: bytes | None
 ) -> Callable[[AgentFolder], AgentModule]:
     """Return a function that loads the agent of a folder: a deployed one, or the Python module.
 
     Input:
         addresses: the contracts of deployed agents, by folder.
-        port: the chain.
-        runner: caller of a deployed agent, such as the treasury; None for the port's own account.
+        runner: caller of a deployed agent, such as the treasury; None for the run's own account.
     """
 
     def load(folder: AgentFolder) -> AgentModule:
@@ -161,6 +163,6 @@ def build_loader(
         if address is None:
             return load_agent(folder)
         manifest = build_module_manifest(folder.read_manifest())
-        return OnchainAgent(manifest, address, port, runner=runner)
+        return OnchainAgent(manifest, address, runner=runner)
 
     return load

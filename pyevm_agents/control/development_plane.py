@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.control.host_tools import build_host_tools
+from pyevm_agents.control.host_tools import HOST_TOOLS
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
@@ -43,7 +43,7 @@ def build_development_options(
         now=time.time,
         operator_wallet=DEVELOPMENT_ADDRESS,
         threshold=WITHOUT_REGISTRIES,
-        tools=build_host_tools(chain),
+        tools=HOST_TOOLS,
     )
 
 

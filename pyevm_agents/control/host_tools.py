@@ -1,46 +1,45 @@
-"""Tools of the host for agents: reads of the chain, without changes."""
+"""Tools of the host for agents: reads of the run's draft, without changes."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from eth_typing import Address
-
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.chain_tools import ChainTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from pyevm_agents.chain import Chain
+    from pyevm_agents.lifecycle.chain_tools import DraftReader
     from pyevm_agents.recordings.canonical_json import Json
-
-    HostTool = Callable[[Mapping[str, Json]], Json]
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
-def build_host_tools(chain: Chain) -> Mapping[str, HostTool]:
-    """Return the tools by name."""
-
-    def read_balance(arguments: Mapping[str, Json]) -> Json:
-        """Return the wei of an address as a decimal text."""
-        return str(chain.state().get_balance(_parse_address(arguments)))
-
-    def read_block(_arguments: Mapping[str, Json]) -> Json:
-        """Return number, timestamp and base fee of the last block."""
-        head = chain.head
-        return {
-            "number": head.block_number,
-            "timestamp": head.timestamp,
-            "baseFeeWei": str(head.base_fee_per_gas or 0),
-        }
-
-    return {"read_balance": read_balance, "read_block": read_block}
+def read_balance(draft: DraftReader, arguments: Mapping[str, Json]) -> Json:
+    """Return the wei of an address as a decimal text, after the run's writes so far."""
+    return str(draft.get_balance(_parse_address(arguments)))
 
 
-def _parse_address(arguments: Mapping[str, Json]) -> Address:
+def read_block(draft: DraftReader, _arguments: Mapping[str, Json]) -> Json:
+    """Return number, timestamp and base fee of the block that the run becomes."""
+    return {
+        "number": draft.number,
+        "timestamp": draft.timestamp,
+        "baseFeeWei": str(draft.base_fee_wei),
+    }
+
+
+HOST_TOOLS: Mapping[str, ChainTool] = {
+    "read_balance": ChainTool(read_balance),
+    "read_block": ChainTool(read_block),
+}
+"""The tools by name."""
+
+
+def _parse_address(arguments: Mapping[str, Json]) -> bytes:
     text = arguments.get("address")
     if not isinstance(text, str) or ADDRESS.fullmatch(text) is None:
         raise ConfigError(f"address {text!r:.80}: must be 0x and 40 hexadecimal digits")
-    return Address(bytes.fromhex(text[2:]))
+    return bytes.fromhex(text[2:])

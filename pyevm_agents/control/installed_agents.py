@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.control.agent_loader import build_module_manifest, load_agent
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.manifest import is_registered_since
 from pyevm_agents.manifests.agent_log import require_log_file
 from pyevm_agents.manifests.documents import DocumentKind
 
@@ -33,7 +35,10 @@ class _Installed:
 
 
 class InstalledAgents(Mapping[str, "AgentModule"]):
-    """Agents of folders. One whose `agent.json` was changed since loading is refused."""
+    """Agents of folders. One whose `agent.json` was changed since loading is refused.
+
+    One that was registered since, by any program, is loaded again.
+    """
 
     def __init__(
         self,
@@ -70,12 +75,16 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         Raises: KeyError: no such agent. ConfigError: the manifest was changed.
         """
         agent = self._agents[slug]
-        if build_module_manifest(agent.folder.read_manifest()) != agent.manifest:
+        manifest = build_module_manifest(agent.folder.read_manifest())
+        if manifest == agent.manifest:
+            return agent.module
+        if not is_registered_since(agent.manifest, manifest):
             raise ConfigError(
                 f"agent.json of {slug}: was changed after the agent was loaded; restart the "
                 "control plane"
             )
-        return agent.module
+        self.reload(slug)
+        return self._agents[slug].module
 
     def __iter__(self) -> Iterator[str]:
         """Yield the slugs."""
@@ -106,12 +115,19 @@ class InstalledAgents(Mapping[str, "AgentModule"]):
         return self._agents[slug].folder
 
     def get_package(self, slug: str) -> PackageManifest:
-        """Return the manifest of an agent's folder as loaded."""
+        """Return the manifest of an agent's folder as loaded, or as registered since."""
+        self._note_registration(slug)
         return self._agents[slug].package
 
     def list_manifests(self) -> list[AgentManifest]:
-        """Return the manifests of all agents as loaded."""
+        """Return the manifests of all agents as loaded, or as registered since."""
+        for slug in self._agents:
+            self._note_registration(slug)
         return [each.manifest for each in self._agents.values()]
+
+    def _note_registration(self, slug: str) -> None:
+        with suppress(ConfigError):  # Only a run is refused for another change.
+            self[slug]
 
     def _load(self, folder: AgentFolder) -> _Installed:
         module, package = self._load_module(folder), folder.read_manifest()

@@ -5,7 +5,9 @@ Source of the names: OpenFi's agent standard, `openfi_register_identity` and its
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import wraps
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
@@ -40,11 +42,15 @@ from pyevm_agents.control.results import (
     ValidationReport,
     VerificationReport,
 )
+from pyevm_agents.control.texts import Uri, Word
+from pyevm_agents.control.waiting_plane import WaitingPlane
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.next_steps import Door
 from pyevm_agents.manifests.documents import DocumentKind
+from pyevm_agents.strict_json import replace_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcp.server.mcpserver import Context
 
@@ -54,18 +60,19 @@ if TYPE_CHECKING:
 INSTRUCTIONS = """\
 Agents of a development chain are run in nine phases: discover, plan, trust_check, policy_check,
 dry_run, execute, verify, summarize, record. Create a task, then make a dry run of it, look at its
-result, and continue the run. An execution does what its dry run did, or nothing.
+result, and continue the run. An execution does what its dry run did, or nothing. `nextStep` of a
+run names the tool that comes next.
 """
 
-Slug = Annotated[str, Field(alias="agentSlug", description="An agent's slug")]
+Slug = Annotated[Word, Field(alias="agentSlug", description="An agent's slug")]
 OptionalSlug = Annotated[
-    str | None, Field(alias="agentSlug", description="An agent's slug; null for the first one")
+    Word | None, Field(alias="agentSlug", description="An agent's slug; null for the first one")
 ]
-TaskId = Annotated[str, Field(alias="taskId", description="A task's ID")]
-OptionalTaskId = Annotated[str | None, Field(alias="taskId", description="null for all tasks")]
-RunId = Annotated[str, Field(alias="runId", description="A run's ID")]
+TaskId = Annotated[Word, Field(alias="taskId", description="A task's ID")]
+OptionalTaskId = Annotated[Word | None, Field(alias="taskId", description="null for all tasks")]
+RunId = Annotated[Word, Field(alias="runId", description="A run's ID")]
 DocumentName = Annotated[
-    str,
+    Word,
     Field(description=f"One of {', '.join(each.file_name for each in DocumentKind)}"),
 ]
 
@@ -76,6 +83,7 @@ ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_h
 
 def build_mcp_server(plane: ControlPlane) -> MCPServer[Any]:
     """Return the MCP server of a control plane."""
+    plane = plane.through(Door.MCP)
     listed = (
         *_list_agent_tools(plane),
         *_list_task_tools(plane),
@@ -110,7 +118,12 @@ class PlaneTool(Tool):
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
             raise ToolError(f"{self.name}: {describe_problems(error.errors())}") from error
-        return await super().run(arguments, context, convert_result)
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if isinstance(error.__cause__, ToolError):  # Ours, which the server puts a prefix to.
+                raise error.__cause__ from None
+            raise
 
 
 def _build_tool(function: Callable[..., Any], hints: ToolAnnotations) -> Tool:
@@ -125,6 +138,8 @@ Tools = list[tuple["Callable[..., Any]", ToolAnnotations]]
 
 
 def _list_agent_tools(plane: ControlPlane) -> Tools:
+    waiting = WaitingPlane(plane)
+
     def openfi_list_agents() -> list[AgentResult]:
         """List the installed agents: slug, name, version, description, identity."""
         return plane.list_agents()
@@ -135,21 +150,21 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
         """Return a manifest of an agent: agent.json, a registration document, or the log."""
         return AgentDocument(plane.get_document(agent_slug, parse_document_name(document)))
 
-    def openfi_get_trust(agent_slug: Slug) -> AgentTrustResult:
+    async def openfi_get_trust(agent_slug: Slug) -> AgentTrustResult:
         """Return the registries' evidence on an agent, the score, and reasons for a rejection."""
-        return plane.get_trust(agent_slug)
+        return await waiting.get_trust(agent_slug)
 
     def openfi_get_policy() -> PolicyResult:
         """Return the limits of budgets, and the trust that an agent needs."""
         return plane.get_policy()
 
-    def openfi_get_treasury() -> TreasuryResult:
+    async def openfi_get_treasury() -> TreasuryResult:
         """Return the treasury that runs write through: limits, caps and balance."""
-        return plane.get_treasury()
+        return await waiting.get_treasury()
 
-    def openfi_register_identity(agent_slug: Slug, uri: str | None = None) -> IdentityResult:
+    async def openfi_register_identity(agent_slug: Slug, uri: Uri | None = None) -> IdentityResult:
         """Register an agent in the ERC-8004 identity registry, or change the URI of the entry."""
-        return plane.register_identity(agent_slug, RegistrationRequest(uri=uri))
+        return await waiting.register_identity(agent_slug, RegistrationRequest(uri=uri))
 
     return [
         (openfi_register_identity, CHANGES),
@@ -162,6 +177,8 @@ def _list_agent_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_task_tools(plane: ControlPlane) -> Tools:
+    waiting = WaitingPlane(plane)
+
     def openfi_create_task(task: TaskRequest) -> TaskResult:
         """Create a task: a goal for an agent, with a budget."""
         return plane.create_task(task)
@@ -174,17 +191,17 @@ def _list_task_tools(plane: ControlPlane) -> Tools:
         """List tasks in the order of creation, each with the status and the runs."""
         return plane.list_tasks()
 
-    def openfi_plan_task(task_id: TaskId) -> RunResult:
+    async def openfi_plan_task(task_id: TaskId) -> RunResult:
         """Start a run of a task and stop after the plan. Nothing is executed."""
-        return plane.start_run(task_id, StartRequest(until="plan"), waits=True)
+        return await waiting.start_run(task_id, StartRequest(until="plan"), waits=True)
 
-    def openfi_dry_run_task(task_id: TaskId) -> RunResult:
+    async def openfi_dry_run_task(task_id: TaskId) -> RunResult:
         """Start a run of a task and stop after the dry run. The chain does not change."""
-        return plane.start_run(task_id, StartRequest(until="dry_run"), waits=True)
+        return await waiting.start_run(task_id, StartRequest(until="dry_run"), waits=True)
 
-    def openfi_run_task(task_id: TaskId) -> RunResult:
+    async def openfi_run_task(task_id: TaskId) -> RunResult:
         """Run a task in all nine phases; return at the end or at a wait for a confirmation."""
-        return plane.start_run(task_id, StartRequest(), waits=True)
+        return await waiting.start_run(task_id, StartRequest(), waits=True)
 
     return [
         (openfi_create_task, CHANGES),
@@ -197,25 +214,27 @@ def _list_task_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_run_tools(plane: ControlPlane) -> Tools:
+    waiting = WaitingPlane(plane)
+
     def openfi_list_runs(task_id: OptionalTaskId = None) -> list[RunOverview]:
         """List runs, in the order of their beginning."""
         return plane.list_runs(task_id)
 
-    def openfi_get_run(run_id: RunId) -> RunResult:
+    async def openfi_get_run(run_id: RunId) -> RunResult:
         """Return a run with the results of the phases and the receipts."""
-        return plane.get_run(run_id)
+        return await waiting.get_run(run_id, waits=False)
 
     def openfi_get_receipts(run_id: RunId) -> list[ReceiptResult]:
         """List the receipts of a run."""
         return plane.list_receipts(run_id)
 
-    def openfi_get_validation(run_id: RunId) -> ValidationReport:
+    async def openfi_get_validation(run_id: RunId) -> ValidationReport:
         """Return the validator's response about a run, from ERC-8004's registry."""
-        return plane.get_validation(run_id)
+        return await waiting.get_validation(run_id)
 
-    def openfi_verify_run(run_id: RunId) -> VerificationReport:
+    async def openfi_verify_run(run_id: RunId) -> VerificationReport:
         """Execute the block of a run again, and compare the results."""
-        return plane.verify_run(run_id)
+        return await waiting.verify_run(run_id)
 
     return [
         (openfi_list_runs, READS),
@@ -227,21 +246,25 @@ def _list_run_tools(plane: ControlPlane) -> Tools:
 
 
 def _list_run_actions(plane: ControlPlane) -> Tools:
-    def openfi_continue_run(run_id: RunId, until: str | None = None) -> RunResult:
+    waiting = WaitingPlane(plane)
+
+    async def openfi_continue_run(run_id: RunId, until: Word | None = None) -> RunResult:
         """Go on with a run that stopped after a phase, up to another phase or to the end."""
-        return plane.continue_run(run_id, until, waits=True)
+        return await waiting.continue_run(run_id, until, waits=True)
 
     def openfi_get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
         """Return the operator's data to sign: the dry run as EIP-712 typed data, and the digest."""
         return plane.get_confirmation(run_id, expiry)
 
-    def openfi_confirm_run(run_id: RunId, expiry: Expiry, signature: SignatureText) -> RunResult:
+    async def openfi_confirm_run(
+        run_id: RunId, expiry: Expiry, signature: SignatureText
+    ) -> RunResult:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
         request = ConfirmationRequest(expiry=expiry, signature=signature)
-        return plane.confirm_run(run_id, request, waits=True)
+        return await waiting.confirm_run(run_id, request, waits=True)
 
     def openfi_cancel_run(run_id: RunId) -> RunResult:
-        """Cancel a run, which ends at the next step or phase."""
+        """Cancel a run at once, unless its block is mined."""
         return plane.cancel_run(run_id)
 
     return [
@@ -264,13 +287,30 @@ def parse_document_name(name: str) -> DocumentKind:
 
 
 def _translate_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a client read our errors; others are faults, whose texts the server logs."""
+    """Let a client read our errors; others are faults, whose texts the server logs.
+
+    A tool that waits is asynchronous; the server uses others in threads.
+    """
+
+    @contextmanager
+    def translate() -> Iterator[None]:
+        try:
+            yield
+        except AgentsError as error:
+            raise ToolError(replace_surrogates(str(error))) from error
+
+    def rename(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments by their names in Python: the server passes those in JSON."""
+        return {to_snake(name): value for name, value in values.items()}
 
     @wraps(tool)
     def call(**values: Any) -> Any:  # noqa: ANN401 - the tool's own
-        try:  # The server passes arguments by their names in JSON.
-            return tool(**{to_snake(name): value for name, value in values.items()})
-        except AgentsError as error:
-            raise ToolError(str(error)) from error
+        with translate():
+            return tool(**rename(values))
 
-    return call
+    @wraps(tool)
+    async def wait(**values: Any) -> Any:  # noqa: ANN401 - the tool's own
+        with translate():
+            return await tool(**rename(values))
+
+    return wait if iscoroutinefunction(tool) else call

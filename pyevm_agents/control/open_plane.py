@@ -18,7 +18,7 @@ from pyevm_agents.contract_intelligence.abi_files import read_abis
 from pyevm_agents.control.agent_opener import open_agents, require_agents
 from pyevm_agents.control.agent_operator import find_operator
 from pyevm_agents.control.deployed_agents import build_loader
-from pyevm_agents.control.host_tools import build_host_tools
+from pyevm_agents.control.host_tools import HOST_TOOLS
 from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
@@ -113,7 +113,8 @@ def open_plane(
             operator_wallet=operator_key.public_key.to_canonical_address(),
             threshold=config.threshold,
             sources=config.sources,
-            tools=build_host_tools(node.chain),
+            tools=HOST_TOOLS,
+            endpoints=config.endpoints,
             listener=listener,
         )
         if registries is not None:
@@ -136,7 +137,7 @@ def open_plane(
             config.data_folder,
             options.trust.contracts,
         )
-        options = replace(options, load=build_loader(addresses, port, runner=address))
+        options = replace(options, load=build_loader(addresses, runner=address))
         if address is not None:
             notes = (*notes, f"treasury {to_checksum_address(address)}")
             options = _add_treasury(options, node, port, address, confirms=config.confirms)

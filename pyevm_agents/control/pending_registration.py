@@ -86,7 +86,7 @@ def write_pending(path: Path, pending: PendingRegistration) -> None:
         "blockNumber": pending.block_number,
         "uri": pending.uri,
     }
-    write_atomically(path, serialize_document(form).encode())
+    write_atomically(path, serialize_document(form).encode(), is_private=True)
     sync_folder(path.parent)
 
 

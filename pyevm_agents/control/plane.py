@@ -10,6 +10,7 @@ import logging
 import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -42,6 +43,16 @@ from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.envelopes import Confirmation
 from pyevm_agents.lifecycle.host import LifecycleHost, ignore_event
+from pyevm_agents.lifecycle.module import IDENTITY_MODE
+from pyevm_agents.lifecycle.next_steps import (
+    ADMITTED,
+    Door,
+    RunAction,
+    RunState,
+    RunStateError,
+    describe_next_step,
+    describe_refusal,
+)
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.policy import SYSTEM_LIMITS
 from pyevm_agents.lifecycle.records import ReceiptType, Task
@@ -55,6 +66,7 @@ from pyevm_agents.lifecycle.trust import (
 )
 from pyevm_agents.lifecycle.untrusted_agents import read_agent
 from pyevm_agents.manifests.documents import DocumentKind, read_document
+from pyevm_agents.manifests.endpoints import name_endpoints
 from pyevm_agents.manifests.registration import BUILDERS
 
 if TYPE_CHECKING:
@@ -76,15 +88,16 @@ if TYPE_CHECKING:
         TreasuryResult,
         VerificationReport,
     )
+    from pyevm_agents.lifecycle.chain_tools import HostTool
     from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
     from pyevm_agents.lifecycle.host import RunEvent
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.registry_trust import RequestStatus
+    from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.verification import RunValidator
     from pyevm_agents.manifests.agent_folder import AgentFolder
-    from pyevm_agents.recordings.canonical_json import Json
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +128,7 @@ class PlaneOptions:
     threshold: TrustThreshold = field(default_factory=TrustThreshold)
     sources: TrustedSources = field(default_factory=TrustedSources)
     trust: TrustSource = field(default_factory=TrustTable)
-    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]] = field(default_factory=dict)
+    tools: Mapping[str, HostTool] = field(default_factory=dict)
     """Tools of the host, for agents' use."""
 
     protected: frozenset[bytes] = frozenset()
@@ -131,6 +144,10 @@ class PlaneOptions:
     """Registers agents; None if the chain has no identity registry."""
 
     identity_registry: bytes | None = None
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    """The URLs at which clients reach this control plane, by `api` and `mcp`; empty for one that
+    serves no port."""
+
     listener: Callable[[RunEvent], None] = ignore_event
     load: Callable[[AgentFolder], AgentModule] = load_agent
     """Loads the agent of a folder."""
@@ -154,9 +171,10 @@ class ControlPlane:
         self._orchestrator = Orchestrator(self._build_host(RunStore(options.store_path)))
         self._reading = Orchestrator(self._build_host(RunStore(options.store_path)))
         self._lock = threading.Lock()
+        self._door = Door.COMMAND_LINE
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="runs")
         self._work: dict[str, Future[None]] = {}
-        self._is_closing = False
+        self._closing = threading.Event()
         if resumes:
             for run in self._reading.host.store.list_unfinished():
                 self._submit(run.run_id)
@@ -171,10 +189,16 @@ class ControlPlane:
 
     def close(self) -> None:
         """Stop after the phase that is being performed; the store has the rest."""
-        self._is_closing = True
+        self._closing.set()
         self._worker.shutdown(cancel_futures=True)
         for each in (self._orchestrator, self._reading):
             each.host.store.close()
+
+    def through(self, door: Door) -> ControlPlane:
+        """Return this control plane for a door: results and errors name the next step there."""
+        shown = copy(self)
+        shown._door = door  # noqa: SLF001 - a copy of this one
+        return shown
 
     # -- agents -- #
 
@@ -182,7 +206,9 @@ class ControlPlane:
         """Return the installed agents."""
         return [
             AgentResult.build(
-                each, agent_id=None if each.erc8004 is None else each.erc8004.agent_id
+                each,
+                identity_mode=IDENTITY_MODE,
+                agent_id=None if each.erc8004 is None else each.erc8004.agent_id,
             )
             for each in self._agents.list_manifests()
         ]
@@ -193,20 +219,32 @@ class ControlPlane:
         Raises: UnknownAgentError: no such agent.
         """
         chosen = self._agents.choose(slug)
+        folder, endpoints = self._agents.get_folder(chosen), self._options.endpoints
         if kind in BUILDERS:
-            return BUILDERS[kind](self._agents.get_package(chosen))
-        return {**read_document(self._agents.get_folder(chosen).locate(kind))}
+            return BUILDERS[kind](name_endpoints(self._agents.get_package(chosen), endpoints))
+        form = {**read_document(folder.locate(kind))}
+        if kind is DocumentKind.MANIFEST:
+            form["endpoints"] = {**name_endpoints(folder.read_manifest(), endpoints).endpoints}
+        return form
 
     def get_trust(self, slug: str) -> AgentTrustResult:
         """Return an agent's evidence in the registries, the score, and why runs reject the agent.
 
         Raises: UnknownAgentError: no such agent.
         """
+        return self.submit_trust(slug).result()
+
+    def submit_trust(self, slug: str) -> Future[AgentTrustResult]:
+        """Begin `get_trust`, which reads the chain after the run that is being performed."""
         manifest = read_agent(self._agents, self._agents.choose(slug)).manifest
         options = self._options
-        snapshot = self._worker.submit(options.trust.take_snapshot, manifest).result()
-        result = evaluate_trust(snapshot, options.threshold, options.sources)
-        return AgentTrustResult.build(result, snapshot=snapshot, threshold=options.threshold)
+
+        def read() -> AgentTrustResult:
+            snapshot = options.trust.take_snapshot(manifest)
+            result = evaluate_trust(snapshot, options.threshold, options.sources)
+            return AgentTrustResult.build(result, snapshot=snapshot, threshold=options.threshold)
+
+        return self._worker.submit(read)
 
     def get_policy(self) -> PolicyResult:
         """Return the limits of budgets, the standard's budget, and the trust that agents need."""
@@ -224,13 +262,17 @@ class ControlPlane:
 
         Raises: ConfigError: no treasury.
         """
+        return self.submit_treasury().result()
+
+    def submit_treasury(self) -> Future[TreasuryResult]:
+        """Begin `get_treasury`, which reads the chain after the run that is being performed."""
         describe = self._options.describe_treasury
         if describe is None:
             raise ConfigError(
                 "treasury: this control plane has none; start it with --treasury ADDRESS or "
                 "--treasury new"
             )
-        return self._worker.submit(describe).result()
+        return self._worker.submit(describe)
 
     def register_identity(self, slug: str, request: RegistrationRequest) -> IdentityResult:
         """Register an agent in the identity registry, or change the URI of the entry.
@@ -239,6 +281,12 @@ class ControlPlane:
 
         Raises: UnknownAgentError: no such agent. AgentsError: no registry, or a refusal there.
         """
+        return self.submit_registration(slug, request).result()
+
+    def submit_registration(
+        self, slug: str, request: RegistrationRequest
+    ) -> Future[IdentityResult]:
+        """Begin `register_identity`."""
         folder = self._agents.get_folder(self._agents.choose(slug))
         account, registry = self._options.identity_account, self._options.identity_registry
         if account is None or registry is None:
@@ -248,7 +296,8 @@ class ControlPlane:
             )
 
         def register() -> IdentityResult:
-            with name_operator(folder, self._options.operator_wallet):
+            options = self._options
+            with name_operator(folder, options.operator_wallet, options.endpoints):
                 result = register_agent(folder, account, registry, uri=request.uri)
             self._agents.reload(slug)
             identity = result.manifest.identity
@@ -263,7 +312,7 @@ class ControlPlane:
                 transaction_hashes=tuple("0x" + each.hex() for each in result.transaction_hashes),
             )
 
-        return self._worker.submit(register).result()
+        return self._worker.submit(register)
 
     # -- tasks -- #
 
@@ -308,13 +357,17 @@ class ControlPlane:
         """Start a run of a task, up to a phase. A run of the same ID is not started again.
 
         Input:  waits: whether to return when the run has stopped.
-        Raises: UnknownRunError: no such task. AgentsError: the task was completed, or has a run
+        Raises: UnknownRunError: no such task. RunStateError: the task was completed, or has a run
                 that has not ended.
         """
         until = parse_phase(request.until)
         with self._lock:
             task = self._store.get_task(task_id)
-            is_known = any(each.run_id == request.run_id for each in self._store.list_runs(task_id))
+            runs = self._store.list_runs(task_id)
+            is_known = any(each.run_id == request.run_id for each in runs)
+            if not is_known:
+                for each in runs:
+                    self._require(RunAction.START, each, until)
             run_id = self._reading.start(task, request.run_id)
             if not is_known:
                 self._set_stop(run_id, until)
@@ -324,11 +377,12 @@ class ControlPlane:
     def continue_run(self, run_id: str, until: str | None, *, waits: bool = False) -> RunResult:
         """Go on with a run up to a phase.
 
-        Raises: UnknownRunError: no such run. ConfigError: no such phase.
+        Raises: UnknownRunError: no such run. ConfigError: no such phase. RunStateError: the run has
+                ended.
         """
         phase = parse_phase(until)
         with self._lock:
-            self._store.get_run(run_id)
+            self._require(RunAction.CONTINUE, self._store.get_run(run_id))
             self._set_stop(run_id, phase)
         self._submit(run_id)
         return self.get_run(run_id, waits=waits)
@@ -338,13 +392,13 @@ class ControlPlane:
     ) -> RunResult:
         """Confirm the dry run of a run by the operator's signature, and go on to the end.
 
-        Raises: UnknownRunError: no such run. ConfigError: no dry run waits, or the signature is not
-                the operator's.
+        Raises: UnknownRunError: no such run. RunStateError: no dry run waits. ConfigError: the
+                signature is not the operator's.
         """
         with self._lock:
+            self._require(RunAction.CONFIRM, self._store.get_run(run_id))
             pending = self._reading.find_pending_confirmation(run_id)
-            if pending is None:
-                raise ConfigError(f"run {run_id}: waits for no confirmation; look at its status")
+            assert pending is not None  # noqa: S101 - as required
             confirmation = Confirmation(
                 trace=pending.digests.trace,
                 expiry=request.expiry,
@@ -354,12 +408,18 @@ class ControlPlane:
         return self.continue_run(run_id, None, waits=waits)
 
     def cancel_run(self, run_id: str) -> RunResult:
-        """Cancel a run, which ends at the next step or phase, unless the block is mined.
+        """Cancel a run at once; return the cancelled run. To do so again changes nothing.
 
-        Raises: UnknownRunError: no such run.
+        Raises: UnknownRunError: no such run. RunStateError: the run has ended otherwise, or its
+                block is mined.
         """
         with self._lock:
-            self._store.cancel(run_id)
+            run = self._store.get_run(run_id)
+            self._require(RunAction.CANCEL, run)
+            try:
+                self._reading.cancel(run_id)
+            except RunStateError as error:
+                raise RunStateError(error.problem, self._describe_next_step(run)) from error
         self._submit(run_id)
         return self.get_run(run_id)
 
@@ -369,19 +429,34 @@ class ControlPlane:
         Input:  waits: whether to return when the run has stopped.
         Raises: UnknownRunError: no such run. AgentsError: the host failed during the wait.
         """
-        work = self._work.get(run_id)
+        work = self.find_work(run_id)
         if waits and work is not None:
             work.result()
         with self._lock:
             error = work.exception() if work is not None and work.done() else None
             fault = None if error is None else str(error)
-            return build_run_result(self._reading, run_id, fault=fault)
+            run = self._store.get_run(run_id)
+            return build_run_result(
+                self._reading,
+                run_id,
+                state=self._find_state(run),
+                door=self._door,
+                fault=fault,
+            )
+
+    def find_work(self, run_id: str) -> Future[None] | None:
+        """Return what ends when a run has stopped; None if nothing advances the run."""
+        return self._work.get(run_id)
 
     def get_validation(self, run_id: str) -> ValidationReport:
         """Return the response of the validator about a run, from the chain.
 
         Raises: UnknownRunError: no such run. ConfigError: there is no validator or no response.
         """
+        return self.submit_validation(run_id).result()
+
+    def submit_validation(self, run_id: str) -> Future[ValidationReport]:
+        """Begin `get_validation`, which reads the chain after the run that is being performed."""
         read = self._options.read_response
         with self._lock:
             self._store.get_run(run_id)
@@ -390,16 +465,23 @@ class ControlPlane:
             raise ConfigError(
                 "validator: this control plane has none; start it with --validator ADDRESS"
             )
+        with self._lock:
+            self._require_phase(Phase.VERIFY, run_id)
         requests = [each.ref for each in receipts if each.type is ReceiptType.VERIFICATION]
-        found = self._worker.submit(read, requests[0]).result() if requests else None
-        if found is None:
-            raise ConfigError(f"run {run_id}: nobody validated it; it has to be verified first")
-        return ValidationReport.build(found, run_id=run_id, request_hash=requests[0])
+
+        def report() -> ValidationReport:
+            found = read(requests[0]) if requests else None
+            if found is None:
+                raise ConfigError(f"run {run_id}: nobody validated it; it has to be verified first")
+            return ValidationReport.build(found, run_id=run_id, request_hash=requests[0])
+
+        return self._worker.submit(report)
 
     def list_runs(self, task_id: str | None = None) -> list[RunOverview]:
         """Return all runs, or those of a task, without the results of their phases."""
         with self._lock:
-            return [RunOverview.build(each) for each in self._store.list_runs(task_id)]
+            runs = self._store.list_runs(task_id)
+            return [RunOverview.build(each, state=self._find_state(each)) for each in runs]
 
     def list_unfinished(self) -> list[str]:
         """Return the IDs of the runs that have not ended."""
@@ -418,18 +500,20 @@ class ControlPlane:
     def get_dry_run(self, run_id: str) -> DryRunReport:
         """Return the dry run of a run, and the data for the operator's signature.
 
-        Raises: UnknownRunError: no such run, or one without a dry run.
+        Raises: UnknownRunError: no such run. RunStateError: the run has no dry run.
         """
         with self._lock:
+            self._require_phase(Phase.DRY_RUN, run_id)
             return build_dry_run_report(self._reading, run_id)
 
     def get_confirmation(self, run_id: str, expiry: int) -> ConfirmationReport:
         """Return the data that the operator signs to confirm a dry run: typed data, the digest.
 
         Input:  the run; until when the confirmation counts, in Unix seconds.
-        Raises: UnknownRunError: no such run, or one without a dry run.
+        Raises: UnknownRunError: no such run. RunStateError: no dry run waits.
         """
         with self._lock:
+            self._require(RunAction.READ_CONFIRMATION, self._store.get_run(run_id))
             digest = self._reading.hash_confirmation(run_id, expiry)
             typed_data = self._reading.build_typed_data(run_id, expiry)
             task = self._store.get_task(self._store.get_run(run_id).task_id)
@@ -444,10 +528,15 @@ class ControlPlane:
     def verify_run(self, run_id: str) -> VerificationReport:
         """Execute the block of a run again, and compare results and digests.
 
-        Raises: UnknownRunError: no such run, or one that was not executed.
+        Raises: UnknownRunError: no such run. RunStateError: the run was not executed.
         """
-        orchestrator = self._orchestrator
-        return self._worker.submit(verify_block, orchestrator, run_id).result()
+        return self.submit_verification(run_id).result()
+
+    def submit_verification(self, run_id: str) -> Future[VerificationReport]:
+        """Begin `verify_run`, which follows the run that is being performed."""
+        with self._lock:
+            self._require_phase(Phase.EXECUTE, run_id)
+        return self._worker.submit(verify_block, self._orchestrator, run_id)
 
     def run_goal(self, goal: str, *, agent_slug: str | None = None, **members: Any) -> RunResult:  # noqa: ANN401 - of `TaskRequest`
         """Create and run a task, and return the stopped run.
@@ -466,6 +555,43 @@ class ControlPlane:
     def _store(self) -> RunStore:
         """The store for all but the worker; under the lock."""
         return self._reading.host.store
+
+    def _find_state(self, run: StoredRun) -> RunState:
+        """Return where a run stands; under the lock."""
+        state = self._reading.find_state(run.run_id)
+        work = self._work.get(run.run_id)
+        if state is not RunState.STOPPED or work is None or run.parent_run_id is not None:
+            return state
+        if not work.done():
+            return RunState.ADVANCING
+        has_fault = not work.cancelled() and work.exception() is not None
+        return RunState.FAULTED if has_fault else state
+
+    def _describe_next_step(self, run: StoredRun, until: Phase | None = None) -> str:
+        return describe_next_step(
+            self._door,
+            self._find_state(run),
+            run_id=run.run_id,
+            task_id=run.task_id,
+            until=until,
+        )
+
+    def _require(self, request: RunAction, run: StoredRun, until: Phase | None = None) -> None:
+        """Accept a request to a run, or to the task of a run; under the lock.
+
+        Raises: RunStateError: the run's state does not admit the request.
+        """
+        state = self._find_state(run)
+        if state not in ADMITTED[request]:
+            problem = describe_refusal(request, state, run_id=run.run_id, task_id=run.task_id)
+            raise RunStateError(problem, self._describe_next_step(run, until))
+
+    def _require_phase(self, phase: Phase, run_id: str) -> None:
+        """Accept a run that has the result of a phase; under the lock."""
+        run = self._store.get_run(run_id)
+        if all(each is not phase for each, _ in self._store.list_phases(run_id)):
+            problem = f"run {run_id}: has no result of phase {phase.value}"
+            raise RunStateError(problem, self._describe_next_step(run))
 
     def _build_host(self, store: RunStore) -> LifecycleHost:
         options = self._options
@@ -496,7 +622,7 @@ class ControlPlane:
     def _advance(self, run_id: str) -> None:
         """Advance a run to the end, to a wait, or to the phase after which the run stops."""
         try:
-            while not self._is_closing and not self._has_stopped(run_id):
+            while not self._closing.is_set() and not self._has_stopped(run_id):
                 if not self._orchestrator.advance(run_id):
                     return
         except AgentsError:

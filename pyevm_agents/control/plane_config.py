@@ -82,6 +82,9 @@ class PlaneConfig:
     confirms: bool = False
     """Whether the operator must sign every dry run, without a treasury too."""
 
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    """The URLs at which clients reach the control plane; empty for one that serves no port."""
+
     resumes: bool = True
     """Whether runs that had not ended go on at once."""
 

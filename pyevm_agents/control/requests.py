@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from pyevm_agents.display import truncate
+from pyevm_agents.control.texts import Goal, Uri, Word  # noqa: TC001 - pydantic reads them
+from pyevm_agents.display import VALUE_CHARACTERS, sanitize, truncate
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.statuses import Phase
@@ -16,16 +17,23 @@ from pyevm_agents.lifecycle.trust import TrustThreshold
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MAX_GOAL_CHARACTERS = 4_000
-"""A goal is stored and shown, and a model reads it."""
+MAX_LIMIT = 2**53 - 1
+"""Greatest integer that every reader of JSON reads exactly. Source: RFC 8259, section 6."""
 
 STANDARD = ComputeBudget()
 
-Limit = Annotated[int, Field(ge=0)]
+Limit = Annotated[int, Field(ge=0, le=MAX_LIMIT)]
+MAX_SIGNATURE_CHARACTERS = 4_096
+"""A signature has 132 characters; one that is longer is told how long it may be."""
+
 Expiry = Annotated[int, Field(gt=0, lt=2**64, description="Unix seconds")]
 SignatureText = Annotated[
     str,
-    Field(pattern="^0x([0-9a-fA-F]{2})+$", description="r, s and v: 65 bytes, hexadecimal"),
+    Field(
+        max_length=MAX_SIGNATURE_CHARACTERS,
+        pattern="^0x([0-9a-fA-F]{2})+$",
+        description="r, s and v: 65 bytes, hexadecimal",
+    ),
 ]
 
 
@@ -87,18 +95,18 @@ class TaskRequest(RequestModel):
 
     model_config = _with_example({"goal": "What is my balance?", "taskId": EXAMPLE_TASK})
 
-    goal: Annotated[str, Field(min_length=1, max_length=MAX_GOAL_CHARACTERS)]
+    goal: Goal
     agent_slug: Annotated[
-        str | None, Field(description="The coordinator; null for the control plane's first agent")
+        Word | None, Field(description="The coordinator; null for the control plane's first agent")
     ] = None
-    category: Annotated[str, Field(description="Of the task")] = "general"
+    category: Annotated[Word, Field(description="Of the task")] = "general"
     budget: Annotated[BudgetRequest, Field(description="Limits of each run")] = Field(
         default_factory=BudgetRequest
     )
     trust_threshold: Annotated[
         ThresholdRequest | None, Field(description="null for the control plane's own")
     ] = None
-    task_id: Annotated[str | None, Field(description="null for a new one")] = None
+    task_id: Annotated[Word | None, Field(description="null for a new one")] = None
 
 
 class StartRequest(RequestModel):
@@ -106,9 +114,9 @@ class StartRequest(RequestModel):
 
     model_config = _with_example({"runId": EXAMPLE_RUN, "until": "dry_run"})
 
-    run_id: Annotated[str | None, Field(description="null for a new one")] = None
+    run_id: Annotated[Word | None, Field(description="null for a new one")] = None
     until: Annotated[
-        str | None,
+        Word | None,
         Field(description="The last phase, such as plan or dry_run; null for all nine"),
     ] = None
 
@@ -119,7 +127,7 @@ class ContinueRequest(RequestModel):
     model_config = _with_example({"until": None})
 
     until: Annotated[
-        str | None, Field(description="The last phase; null for all that are left")
+        Word | None, Field(description="The last phase; null for all that are left")
     ] = None
 
 
@@ -138,7 +146,7 @@ class RegistrationRequest(RequestModel):
     model_config = _with_example({"uri": None})
 
     uri: Annotated[
-        str | None, Field(description="null to store the document itself on the chain")
+        Uri | None, Field(description="null to store the document itself on the chain")
     ] = None
 
 
@@ -151,7 +159,7 @@ def describe_problems(problems: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _describe_problem(problem: Mapping[str, Any]) -> str:
-    place, kind = ".".join(map(str, problem["loc"])), problem["type"]
+    place, kind = sanitize(".".join(map(str, problem["loc"])), VALUE_CHARACTERS), problem["type"]
     if kind == "json_invalid":
         where = problem["loc"][-1]
         return f"body: must be JSON; at character {where}: {problem['ctx']['error']}"

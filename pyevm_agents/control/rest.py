@@ -45,6 +45,9 @@ from pyevm_agents.control.results import (
     ValidationReport,
     VerificationReport,
 )
+from pyevm_agents.control.texts import Word
+from pyevm_agents.control.waiting_plane import WaitingPlane
+from pyevm_agents.lifecycle.next_steps import Door
 from pyevm_agents.manifests.documents import DocumentKind
 
 if TYPE_CHECKING:
@@ -55,16 +58,16 @@ if TYPE_CHECKING:
 
     Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
-AgentName = Annotated[str | None, Query(description="An agent's slug; by default the first one")]
+AgentName = Annotated[Word | None, Query(description="An agent's slug; by default the first one")]
 Waits = Annotated[
     bool, Query(description="Whether to answer when the run has stopped", examples=[True])
 ]
-Slug = Annotated[str, Path(description="An agent's slug", examples=["gas-watcher"])]
-TaskId = Annotated[str, Path(description="A task's ID", examples=[EXAMPLE_TASK])]
+Slug = Annotated[Word, Path(description="An agent's slug", examples=["gas-watcher"])]
+TaskId = Annotated[Word, Path(description="A task's ID", examples=[EXAMPLE_TASK])]
 Expiry = Annotated[
     int, Query(gt=0, lt=2**64, description="Unix seconds", examples=[EXAMPLE_EXPIRY])
 ]
-RunId = Annotated[str, Path(description="A run's ID", examples=[EXAMPLE_RUN])]
+RunId = Annotated[Word, Path(description="A run's ID", examples=[EXAMPLE_RUN])]
 
 DESCRIPTION = (
     "Agents of a development chain: their manifests, and runs in nine phases. "
@@ -104,6 +107,7 @@ def build_rest_app(plane: ControlPlane, lifespan: Lifespan | None = None) -> Fas
         responses=RESPONSES,
     )
     add_error_handlers(app)
+    plane = plane.through(Door.REST)
     _add_pages(app, plane)
     _add_documents(app, plane)
     _add_agents(app, plane)
@@ -147,6 +151,8 @@ def _add_documents(app: FastAPI, plane: ControlPlane) -> None:
 
 
 def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
+    waiting = WaitingPlane(plane)
+
     @app.get("/agents", tags=["agents"])
     def list_agents() -> list[AgentResult]:
         """List the installed agents."""
@@ -158,14 +164,14 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
         return ManifestDocument(plane.get_document(slug, DocumentKind.MANIFEST))
 
     @app.get("/agents/{slug}/trust", tags=["agents"])
-    def get_trust(slug: Slug) -> AgentTrustResult:
+    async def get_trust(slug: Slug) -> AgentTrustResult:
         """Return the registries' evidence on an agent, the score, and reasons for a rejection."""
-        return plane.get_trust(slug)
+        return await waiting.get_trust(slug)
 
     @app.post("/agents/{slug}/registration", tags=["agents"])
-    def register_identity(slug: Slug, request: RegistrationRequest) -> IdentityResult:
+    async def register_identity(slug: Slug, request: RegistrationRequest) -> IdentityResult:
         """Register an agent in the identity registry, or change the URI of the entry."""
-        return plane.register_identity(slug, request)
+        return await waiting.register_identity(slug, request)
 
     @app.get("/policy", tags=["agents"])
     def get_policy() -> PolicyResult:
@@ -173,12 +179,14 @@ def _add_agents(app: FastAPI, plane: ControlPlane) -> None:
         return plane.get_policy()
 
     @app.get("/treasury", tags=["agents"])
-    def get_treasury() -> TreasuryResult:
+    async def get_treasury() -> TreasuryResult:
         """Return the treasury that runs write through: limits, caps and balance."""
-        return plane.get_treasury()
+        return await waiting.get_treasury()
 
 
 def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
+    waiting = WaitingPlane(plane)
+
     @app.post("/tasks", status_code=201, tags=["tasks"])
     def create_task(request: TaskRequest) -> TaskResult:
         """Create a task. The same task ID with the same contents gives the same task."""
@@ -195,23 +203,27 @@ def _add_tasks(app: FastAPI, plane: ControlPlane) -> None:
         return plane.get_task(task_id)
 
     @app.post("/tasks/{task_id}/runs", status_code=202, tags=["tasks"])
-    def start_run(task_id: TaskId, request: StartRequest, *, wait: Waits = False) -> RunResult:
+    async def start_run(
+        task_id: TaskId, request: StartRequest, *, wait: Waits = False
+    ) -> RunResult:
         """Start a run, up to a phase: plan and dry_run are the usual ones to look at first."""
-        return plane.start_run(task_id, request, waits=wait)
+        return await waiting.start_run(task_id, request, waits=wait)
 
 
 def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
+    waiting = WaitingPlane(plane)
+
     @app.get("/runs", tags=["runs"])
     def list_runs(
-        task: Annotated[str | None, Query(description="A task's ID")] = None,
+        task: Annotated[Word | None, Query(description="A task's ID")] = None,
     ) -> list[RunOverview]:
         """List runs, in the order of their beginning."""
         return plane.list_runs(task)
 
     @app.get("/runs/{run_id}", tags=["runs"])
-    def get_run(run_id: RunId, *, wait: Waits = False) -> RunResult:
+    async def get_run(run_id: RunId, *, wait: Waits = False) -> RunResult:
         """Return a run with the results of the phases and the receipts."""
-        return plane.get_run(run_id, waits=wait)
+        return await waiting.get_run(run_id, waits=wait)
 
     @app.get("/runs/{run_id}/receipts", tags=["runs"])
     def list_receipts(run_id: RunId) -> list[ReceiptResult]:
@@ -219,9 +231,9 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
         return plane.list_receipts(run_id)
 
     @app.get("/runs/{run_id}/validation", tags=["runs"])
-    def get_validation(run_id: RunId) -> ValidationReport:
+    async def get_validation(run_id: RunId) -> ValidationReport:
         """Return the validator's response about a run, from ERC-8004's registry."""
-        return plane.get_validation(run_id)
+        return await waiting.get_validation(run_id)
 
     @app.get("/runs/{run_id}/dry-run", tags=["runs"])
     def get_dry_run(run_id: RunId) -> DryRunReport:
@@ -230,17 +242,21 @@ def _add_runs(app: FastAPI, plane: ControlPlane) -> None:
 
 
 def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
+    waiting = WaitingPlane(plane)
+
     @app.post("/runs/{run_id}/continue", status_code=202, tags=["runs"])
-    def continue_run(run_id: RunId, request: ContinueRequest, *, wait: Waits = False) -> RunResult:
+    async def continue_run(
+        run_id: RunId, request: ContinueRequest, *, wait: Waits = False
+    ) -> RunResult:
         """Go on with a run, up to a phase."""
-        return plane.continue_run(run_id, request.until, waits=wait)
+        return await waiting.continue_run(run_id, request.until, waits=wait)
 
     @app.post("/runs/{run_id}/confirmation", status_code=202, tags=["runs"])
-    def confirm_run(
+    async def confirm_run(
         run_id: RunId, request: ConfirmationRequest, *, wait: Waits = False
     ) -> RunResult:
         """Confirm the dry run of a run by the operator's EIP-712 signature, and go on."""
-        return plane.confirm_run(run_id, request, waits=wait)
+        return await waiting.confirm_run(run_id, request, waits=wait)
 
     @app.get("/runs/{run_id}/confirmation", tags=["runs"])
     def get_confirmation(run_id: RunId, expiry: Expiry) -> ConfirmationReport:
@@ -249,10 +265,10 @@ def _add_run_actions(app: FastAPI, plane: ControlPlane) -> None:
 
     @app.post("/runs/{run_id}/cancel", tags=["runs"])
     def cancel_run(run_id: RunId) -> RunResult:
-        """Cancel a run, which ends at the next step or phase."""
+        """Cancel a run at once, unless its block is mined."""
         return plane.cancel_run(run_id)
 
     @app.post("/runs/{run_id}/verification", tags=["runs"])
-    def verify_run(run_id: RunId) -> VerificationReport:
+    async def verify_run(run_id: RunId) -> VerificationReport:
         """Execute the block of a run again, and compare the results."""
-        return plane.verify_run(run_id)
+        return await waiting.verify_run(run_id)

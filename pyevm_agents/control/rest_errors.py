@@ -12,12 +12,20 @@ from pyevm_agents.control.installed_agents import UnknownAgentError
 from pyevm_agents.control.requests import describe_problems
 from pyevm_agents.control.results import ErrorResult
 from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.lifecycle.next_steps import RunStateError
 from pyevm_agents.lifecycle.store import UnknownRunError
+from pyevm_agents.strict_json import replace_surrogates
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
 
-STATUSES = {UnknownAgentError: 404, UnknownRunError: 404, ConfigError: 400, AgentsError: 409}
+STATUSES = {
+    UnknownAgentError: 404,
+    UnknownRunError: 404,
+    RunStateError: 409,
+    ConfigError: 400,
+    AgentsError: 409,
+}
 NOT_FOUND, INVALID = 404, 422
 
 
@@ -58,4 +66,6 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 def _build_response(status: int, reason: str) -> JSONResponse:
-    return JSONResponse(ErrorResult(error=reason).model_dump(), status_code=status)
+    return JSONResponse(
+        ErrorResult(error=replace_surrogates(reason)).model_dump(), status_code=status
+    )

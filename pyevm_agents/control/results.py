@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema
 from pyevm_agents.lifecycle.budget import BudgetUse, ComputeBudget
 from pyevm_agents.lifecycle.execution import ChildRun
 from pyevm_agents.lifecycle.json_codec import show_json
+from pyevm_agents.lifecycle.next_steps import RunState
 from pyevm_agents.lifecycle.records import (
     DiscoverResult,
     DryRunResult,
@@ -147,6 +148,10 @@ class AgentResult(ResultModel):
     version: str
     description: str
     task_categories: tuple[str, ...]
+    identity_mode: str
+    """Always `erc8004-required`: no other agent is loaded. Whether runs of this control plane need
+    the identity is in its policy."""
+
     agent_id: int | None
     """In ERC-8004's identity registry; null for an agent that is not registered."""
 
@@ -294,7 +299,11 @@ class RunOverview(ResultModel):
     failed_phase: Phase | None
     failure: str | None
     is_cancelled: bool
-    """Whether the operator asked for the run's end."""
+    """Whether the operator ended the run."""
+
+    state: RunState
+    """Where the run stands: more exactly than the status, such as whether it waits for the
+    operator's signature."""
 
     spent_ms: int
     started_at: float
@@ -432,6 +441,9 @@ class ReceiptResult(ResultModel):
 
 class RunResult(RunOverview):
     """A run with the results of the phases."""
+
+    next_step: str
+    """What comes next, with the operation."""
 
     not_done: str | None
     """The answer of an agent that did not do the task; null for any other run."""

@@ -11,6 +11,7 @@ from pyevm_agents.control.results import (
     VerificationReport,
 )
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
+from pyevm_agents.lifecycle.next_steps import Door, describe_next_step
 from pyevm_agents.lifecycle.phases import NOT_DONE, read_results
 from pyevm_agents.lifecycle.records import (
     ExecutionRecord,
@@ -20,6 +21,7 @@ from pyevm_agents.lifecycle.records import (
 from pyevm_agents.lifecycle.statuses import Phase
 
 if TYPE_CHECKING:
+    from pyevm_agents.lifecycle.next_steps import RunState
     from pyevm_agents.lifecycle.orchestrator import Orchestrator
     from pyevm_agents.lifecycle.store import RunStore
 
@@ -37,19 +39,31 @@ def build_task_result(store: RunStore, task_id: str) -> TaskResult:
 
 
 def build_run_result(
-    orchestrator: Orchestrator, run_id: str, *, fault: str | None = None
+    orchestrator: Orchestrator,
+    run_id: str,
+    *,
+    state: RunState | None = None,
+    door: Door = Door.COMMAND_LINE,
+    fault: str | None = None,
 ) -> RunResult:
     """Return a run with the results of the phases, the receipts and the summary.
 
-    Input:  fault: the failure of the host that stopped the run; None without one.
+    Input:
+        state: where the run stands; None for what the store knows of it.
+        door: where the result is read, for the next step.
+        fault: the failure of the host that stopped the run; None without one.
+
     Raises: UnknownRunError: no such run.
     """
     store = orchestrator.host.store
     run = store.get_run(run_id)
     results = read_results(store, run_id)
+    stands = orchestrator.find_state(run_id) if state is None else state
     not_done = store.find_value(NotDone, run_id, NOT_DONE)
     return RunResult.build(
         run,
+        state=stands,
+        next_step=describe_next_step(door, stands, run_id=run_id, task_id=run.task_id),
         not_done=None if not_done is None else not_done.answer,
         task_status=store.get_task_status(run.task_id),
         phases=[{"phase": phase, "result": result} for phase, result in results.items()],

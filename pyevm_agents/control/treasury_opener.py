@@ -87,7 +87,9 @@ def open_treasury(  # noqa: PLR0913, PLR0917 - what a treasury needs, once
         require_same_rules(rules, choices.policy, choices.given_rules, place)
     require_treasury(port, address, found)
     if data is not None and kept is None:
-        write_atomically(data / TREASURY_FILE, (to_checksum_address(address) + "\n").encode())
+        write_atomically(
+            data / TREASURY_FILE, (to_checksum_address(address) + "\n").encode(), is_private=True
+        )
     return address
 
 

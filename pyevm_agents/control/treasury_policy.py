@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def write_policy(path: Path, policy: TreasuryPolicy) -> None:
 
     Raises: ConfigError: the file can't be written.
     """
-    write_atomically(path, (json.dumps(to_json(policy), indent=2) + "\n").encode())
+    write_atomically(path, (json.dumps(to_json(policy), indent=2) + "\n").encode(), is_private=True)
 
 
 def read_policy(path: Path) -> TreasuryPolicy | None:
@@ -66,7 +67,7 @@ def read_policy(path: Path) -> TreasuryPolicy | None:
     if not path.exists():
         return None
     try:
-        return from_json(TreasuryPolicy, json.loads(path.read_text("utf-8")))
+        return from_json(TreasuryPolicy, parse_json(path.read_bytes()))
     except (OSError, ValueError, ConfigError) as error:
         raise ConfigError(f"{path}: must be a treasury's rules; restore it: {error}") from error
 

@@ -1,22 +1,53 @@
-"""An `AgentCouncilOracle` on the chain of a node, read by JSON-RPC."""
+"""An oracle of councils on the chain of a node, read by JSON-RPC.
+
+What `ICouncil` adds to ERC-8033 is used where the oracle says that it has that; any other oracle is
+read by the ERC's functions and events (erc_oracle.py).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import rlp
 from eth_abi.exceptions import DecodingError
-from eth_utils import to_canonical_address, to_checksum_address
+from eth_utils import (
+    function_signature_to_4byte_selector,
+    to_canonical_address,
+    to_checksum_address,
+)
 
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.client.chain_client import RETRIES, ChainClient, read_view
+from pyevm_agents.client.chain_client import (
+    RETRIES,
+    ChainClient,
+    RejectedCallError,
+    UnsignedCall,
+    read_view,
+)
 from pyevm_agents.client.contract import RemoteContract, require_code
+from pyevm_agents.client.functions import find_functions
 from pyevm_agents.client.json_rpc import DEFAULT_TIMEOUT_SECONDS, RemoteError
+from pyevm_agents.council.commitment_trials import try_form
+from pyevm_agents.council.commitments import CommitmentForm, CommitmentPlace, KnownForm, find_form
+from pyevm_agents.council.decisions import Act
+from pyevm_agents.council.erc_oracle import (
+    COMMITMENT_OF,
+    CORE,
+    DISPUTE,
+    DISPUTE_BOND,
+    OPTIONAL,
+    ErcOracle,
+)
 from pyevm_agents.council.messages import (
+    NO_END,
     NOBODY,
+    OUTCOMES,
     CouncilRequest,
     CouncilTerms,
     DisputeTerms,
+    Panel,
     RequestPhase,
     RequestView,
 )
@@ -24,19 +55,28 @@ from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 CONTRACT = "AgentCouncilOracle"
 
 VIEWS = (
     *("phaseOf", "getRequest", "getCommits", "getReveals", "judgesOf", "disputeJudges"),
-    *("seedBlockOf", "getResolution"),
+    *("judgeBondOf", "disputeJudgeBond", "seedBlockOf", "getResolution"),
 )
-"""What is read of a request. `disputeJudges` is `judgesOf` of the dispute."""
+"""What is read of a request. Names of disputes are views that take `true` as a second argument."""
+
+OF_PANELS = {
+    "judgesOf": ("judgesOf", False),
+    "disputeJudges": ("judgesOf", True),
+    "judgeBondOf": ("judgeBondOf", False),
+    "disputeJudgeBond": ("judgeBondOf", True),
+}
+NO_TERMS = CouncilTerms(reveal_time=NO_END, draw_time=NO_END, judge_time=NO_END)
+"""Of an oracle that has no rules for all requests."""
 
 
 class CouncilClient(ChainClient):
-    """An `AgentCouncilOracle` on the chain of a node. Thread-safe."""
+    """An oracle of councils on the chain of a node. Reads an ERC's oracle for one thread alone."""
 
     def __init__(
         self,
@@ -51,48 +91,129 @@ class CouncilClient(ChainClient):
         self.oracle = oracle
         self._artifact = load_artifact(CONTRACT)
 
+    # -- what the oracle is -- #
+
+    @cached_property
+    def erc(self) -> ErcOracle | None:
+        """The oracle as one of ERC-8033 alone; None for one that has `ICouncil` too."""
+        contract = RemoteContract(self, CONTRACT, self.oracle)
+        if contract.supports("IAgentCouncilOracle") and contract.supports("ICouncil"):
+            return None
+        functions = find_functions(self, self.oracle, (*CORE, *OPTIONAL))
+        return ErcOracle(self, self.oracle, functions)
+
     def require_council(self) -> None:
-        """Check that the address has a council's oracle.
+        """Check that the address has an oracle of ERC-8033.
 
         Raises: ConfigError: no code, or that of another contract.
         """
         require_code(self, self.oracle)
-        contract = RemoteContract(self, CONTRACT, self.oracle)
-        if contract.supports("IAgentCouncilOracle") and contract.supports("ICouncil"):
+        if self.erc is None:
             return
-        advice = "pass the address of an AgentCouncilOracle"
+        missing = [each for each in CORE if each not in self.erc.functions]
+        if not missing:
+            return
+        advice = "pass the address of a council's oracle"
+        contract = RemoteContract(self, CONTRACT, self.oracle)
         if contract.supports("IAgentOracle"):
             advice = f"it is an oracle of callback execution (`pyevm-agents oracle`); {advice}"
+        name = missing[0].partition("(")[0]
         raise ConfigError(
-            f"{contract.checksum_address}: not an AgentCouncilOracle, by its supportsInterface "
-            f"(ERC-165); {advice}"
+            f"{contract.checksum_address}: no oracle of ERC-8033, for it has no {name}; {advice}"
         )
+
+    @property
+    def has_disputes(self) -> bool:
+        """Whether the oracle has the ERC's functions of disputes."""
+        return self.erc is None or DISPUTE in self.erc.functions
+
+    def can(self, act: Act, phase: RequestPhase) -> bool:
+        """Return whether the oracle has a function for an act in a phase."""
+        return self.erc is None or self.erc.find_function(act, phase) is not None
+
+    def encode_act(self, act: Act, view: RequestView, *arguments: object) -> bytes:
+        """Return the calldata of an act. Input: arguments: what follows the request's number."""
+        number = view.request.request_id
+        if self.erc is None or act.value in ERC_ACTS:
+            return self._artifact.encode_call(act.value, number, *arguments)
+        function = self.erc.find_function(act, view.phase)
+        assert function is not None  # noqa: S101 - asked by `can` before
+        return bytes(function_signature_to_4byte_selector(function)) + number.to_bytes(32)
+
+    def find_commitment_form(
+        self, chain_id: int, request: CouncilRequest | None, agent: bytes = b"\1" * 20
+    ) -> KnownForm:
+        """Return the form of the oracle's commitments.
+
+        Input:  request: one that an agent can join, to try a form with; None: none.
+        Raises: ConfigError: the oracle takes none of the known forms.
+        """
+        number = 1 if request is None else request.request_id
+        place = CommitmentPlace(
+            chain_id=chain_id, oracle=self.oracle, request_id=number, agent=agent
+        )
+
+        def ask(answer: bytes, nonce: int) -> bytes | None:
+            if self.erc is not None and COMMITMENT_OF not in self.erc.functions:
+                return None
+            try:
+                name = to_checksum_address(agent)
+                return bytes(self.read("commitmentOf", number, name, answer, nonce))
+            except (RejectedCallError, RemoteFault):
+                return None
+
+        def attempt(form: CommitmentForm) -> bool | None:
+            return None if request is None else try_form(self, place, request, form)
+
+        return find_form(place, ask, attempt)
+
+    def takes_form(
+        self, chain_id: int, request: CouncilRequest, agent: bytes, form: CommitmentForm
+    ) -> bool | None:
+        """Return whether the oracle takes a commitment of a form; None where it can't be tried."""
+        place = CommitmentPlace(
+            chain_id=chain_id, oracle=self.oracle, request_id=request.request_id, agent=agent
+        )
+        return try_form(self, place, request, form)
+
+    # -- rules -- #
 
     def read_terms(self) -> CouncilTerms:
         """Return the rules of all requests."""
-        terms = self._read_all_terms()
-        return CouncilTerms(reveal_time=terms[0], draw_time=terms[1], judge_time=terms[2])
-
-    def read_dispute_terms(self) -> DisputeTerms:
-        """Return the rules of disputes."""
-        _, _, _, window, registration_time, _, judge_fee, _, disputer_part, judge_part, *_ = (
-            self._read_all_terms()
+        if self.erc is not None:
+            return NO_TERMS
+        terms = self.read_all_terms()
+        return CouncilTerms(
+            reveal_time=terms["revealTime"],
+            draw_time=terms["drawTime"],
+            judge_time=terms["judgeTime"],
         )
+
+    def read_dispute_terms(self) -> DisputeTerms | None:
+        """Return the rules of disputes; None where the oracle states none."""
+        if self.erc is not None:
+            return None
+        terms = self.read_all_terms()
         return DisputeTerms(
-            window=window,
-            registration_time=registration_time,
-            judge_fee=judge_fee,
-            disputer_part=disputer_part,
-            judge_part=judge_part,
+            window=terms["disputeWindow"],
+            registration_time=terms["disputeRegistrationTime"],
+            judge_fee=terms["judgeFee"],
+            disputer_part=terms["disputerReimbursement"],
+            judge_part=terms["judgeReimbursement"],
+            judge_count=terms["disputeJudges"],
         )
 
-    def _read_all_terms(self) -> Sequence[Any]:
+    def read_all_terms(self) -> Mapping[str, Any]:
+        """Return the members of `Terms` by name."""
         rules = to_canonical_address(self.read("rules"))
         try:
-            terms: Sequence[Any] = read_view(self, rules, "CouncilRules", "terms")
+            values: Sequence[Any] = read_view(self, rules, "CouncilRules", "terms")
         except DecodingError as error:
             raise self._build_gone_fault("rules") from error
-        return terms
+        names = list_term_names()
+        return dict(zip(names, values, strict=True))
+
+    # -- reading -- #
 
     def read(self, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         """Call a view of the oracle at the last block; return the result.
@@ -104,8 +225,23 @@ class CouncilClient(ChainClient):
         except DecodingError as error:
             raise self._build_gone_fault(function) from error
 
+    def read_dispute_bond(self, request_id: int) -> int | None:
+        """Return the wei of a dispute's bond; None where the oracle states none."""
+        if self.erc is not None and DISPUTE_BOND not in self.erc.functions:
+            return None
+        return int(self.read("disputeBondOf", request_id))
+
+    def list_request_ids(self, block: int) -> list[int]:
+        """Return the numbers of all requests that were made until a block, in order."""
+        if self.erc is not None:
+            return self.erc.list_request_ids(block)
+        [count] = self._read_all([("requestCount", ())], block)
+        return [*range(1, int(count) + 1)]
+
     def read_phases(self, request_ids: Sequence[int], block: int) -> list[RequestPhase]:
         """Return the phases of requests after a block."""
+        if self.erc is not None:
+            return [each.phase for each in self.erc.read_views(request_ids, block)]
         answers = self._read_all([("phaseOf", (each,)) for each in request_ids], block)
         return [RequestPhase(phase) for phase, _ in answers]
 
@@ -113,9 +249,29 @@ class CouncilClient(ChainClient):
         self, request_ids: Sequence[int], block: int | str = "latest"
     ) -> list[RequestView]:
         """Return the views of requests after a block, in few round trips."""
+        if self.erc is not None:
+            number = self.read_head().number if isinstance(block, str) else block
+            return self.erc.read_views(request_ids, number)
         calls = [_build_call(name, each) for each in request_ids for name in VIEWS]
         values = iter(self._read_all(calls, block))
-        return [_build_view(each, [next(values) for _ in VIEWS]) for each in request_ids]
+        views = [_build_view(each, [next(values) for _ in VIEWS]) for each in request_ids]
+        return self._add_judged(views, block)
+
+    def _add_judged(self, views: Sequence[RequestView], block: int | str) -> list[RequestView]:
+        """Return views with those judges of disputes that have decided."""
+        asked = [
+            (view.request.request_id, judge)
+            for view in views
+            if view.phase is RequestPhase.DISPUTE_JUDGE
+            for judge in view.dispute_panel.judges
+        ]
+        calls = [("hasJudged", (number, to_checksum_address(each))) for number, each in asked]
+        answers = zip(asked, self._read_all(calls, block), strict=True) if calls else ()
+        judged = {each for each, has_judged in answers if has_judged}
+        return [
+            replace_judged(view, judged) if view.phase is RequestPhase.DISPUTE_JUDGE else view
+            for view in views
+        ]
 
     def find_view(self, request_id: int, block: int | str) -> RequestView | None:
         """Return a request after a block; None if there was none, or the node has no such state."""
@@ -125,19 +281,19 @@ class CouncilClient(ChainClient):
             return None
         return None if view.phase is RequestPhase.NONE else view
 
-    def read_request_count(self, block: int) -> int:
-        """Return how many requests were made until a block."""
-        [count] = self._read_all([("requestCount", ())], block)
-        return int(count)
-
     def read_claimable(self, account: bytes, tokens: Sequence[bytes]) -> list[int]:
         """Return an account's claims of tokens, to withdraw now; zeros are the native asset."""
+        if self.erc is not None:  # The ERC pays by `distributeRewards`.
+            return [0] * len(tokens)
         name = to_checksum_address(account)
         calls = [("claimable", (to_checksum_address(each), name)) for each in tokens]
         return [int(each) for each in self._read_all(calls, "latest")]
 
     def read_outcome(self, request_id: int, account: bytes) -> int:
         """Return the outcome of a participant: a place in `OUTCOMES`."""
+        if self.erc is not None:
+            head = self.read_head().number
+            return OUTCOMES.index(self.erc.read_outcome(request_id, account, head))
         return int(self.read("outcomeOf", request_id, to_checksum_address(account)))
 
     def find_event(self, name: str, request_id: int) -> tuple[Any, ...] | None:
@@ -169,6 +325,30 @@ class CouncilClient(ChainClient):
                 "eth_getBlockByNumber", f"block {number}: {error}", "pass another node's URL"
             ) from error
 
+    def simulate(self, call: UnsignedCall, block: str = "pending") -> None:
+        """Try a call on the state that the next block has so far: after what waits in the pool.
+
+        A node without such a state tries the last block's.
+
+        Raises: RejectedCallError: the call fails.
+        """
+        for tag in dict.fromkeys((block, "latest")):
+            try:
+                self.request("eth_call", [call.serialize(), tag])
+            except RemoteError as error:
+                if tag == "pending" and not error.revert_data:
+                    continue
+                raise RejectedCallError(error.message, error.revert_data) from error
+            return
+
+    def read_cost(self, transaction_hash: bytes) -> int:
+        """Return what a mined transaction cost for gas, in wei; 0 where the node does not say."""
+        form: Any = self.request("eth_getTransactionReceipt", ["0x" + transaction_hash.hex()])
+        try:
+            return int(form["gasUsed"], 16) * int(form["effectiveGasPrice"], 16)
+        except (KeyError, TypeError, ValueError):
+            return 0
+
     def _read_all(
         self, calls: Sequence[tuple[str, tuple[object, ...]]], block: int | str
     ) -> list[Any]:
@@ -198,22 +378,45 @@ class CouncilClient(ChainClient):
         )
 
 
+ERC_ACTS = frozenset(
+    each.value
+    for each in (*(Act.COMMIT, Act.REVEAL, Act.AGGREGATE, Act.DISTRIBUTE, Act.DISPUTE, Act.RULE),)
+)
+"""Acts whose functions are the ERC's own, with the ERC's arguments."""
+
+
+def list_term_names() -> tuple[str, ...]:
+    """Return the names of the members of `Terms`, in order."""
+    abi: Any = load_artifact("CouncilRules").abi
+    [terms] = [each for each in abi if each.get("name") == "terms"]
+    return tuple(each["name"] for each in terms["outputs"][0]["components"])
+
+
+def replace_judged(view: RequestView, judged: set[tuple[int, bytes]]) -> RequestView:
+    """Return a view with those judges of its dispute that are in the (request, judge) pairs."""
+    number, panel = view.request.request_id, view.dispute_panel
+    own = frozenset(each for each in panel.judges if (number, each) in judged)
+    return replace(view, dispute_panel=replace(panel, judged=own))
+
+
 def _build_call(name: str, request_id: int) -> tuple[str, tuple[object, ...]]:
-    if name in {"judgesOf", "disputeJudges"}:
-        return "judgesOf", (request_id, name == "disputeJudges")
+    if name in OF_PANELS:
+        function, of_dispute = OF_PANELS[name]
+        return function, (request_id, of_dispute)
     return name, (request_id,)
 
 
 def _build_view(request_id: int, values: Sequence[Any]) -> RequestView:
-    (phase, ends_at), request, commits, reveals, judges, dispute_judges, seed, resolution = values
-    requester, reward, token, bond, count, deadline, query, specifications, required = request
+    (phase, ends_at), request, commits, reveals, *panels, seed, resolution = values
+    judges, dispute_judges, bond, dispute_bond = panels
+    requester, reward, token, agent_bond, count, deadline, query, specifications, required = request
     return RequestView(
         request=CouncilRequest(
             request_id=request_id,
             requester=to_canonical_address(requester),
             reward=reward,
             reward_token=to_canonical_address(token),
-            bond=bond,
+            bond=agent_bond,
             agent_count=count,
             deadline=deadline,
             query=query,
@@ -225,13 +428,16 @@ def _build_view(request_id: int, values: Sequence[Any]) -> RequestView:
         ends_at=ends_at,
         commits=_pair(*commits),
         reveals=_pair(*reveals),
-        judge=_read_address(judges[0]),
-        candidates=tuple(map(_read_address, judges[1])),
-        dispute_judge=_read_address(dispute_judges[0]),
-        dispute_candidates=tuple(map(_read_address, dispute_judges[1])),
+        panel=_build_panel(judges, bond),
+        dispute_panel=_build_panel(dispute_judges, dispute_bond),
         seed_block=seed,
         answer=resolution[0],
     )
+
+
+def _build_panel(judges: Sequence[Sequence[str]], bond: int) -> Panel:
+    drawn, candidates = (tuple(map(_read_address, each)) for each in judges)
+    return Panel(judges=drawn, candidates=candidates, bond=bond)
 
 
 def _pair(accounts: Sequence[str], values: Sequence[bytes]) -> dict[bytes, bytes]:

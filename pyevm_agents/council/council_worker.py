@@ -8,6 +8,7 @@ from there, and one whose transactions a reorganisation removed sends the same a
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,18 +17,20 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
+from pyevm_agents.client.signing import add_gas_margin, quote_fees
 from pyevm_agents.client.transaction_manager import (
     FINAL_BLOCKS,
     FeeSettings,
     PlannedTransaction,
     TransactionManager,
-    add_gas_margin,
-    quote_fees,
 )
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.decisions import (
     Act,
+    JudgeRole,
     Stand,
+    choose_slot,
+    is_releasable,
     pass_time,
 )
 from pyevm_agents.council.messages import (
@@ -36,7 +39,9 @@ from pyevm_agents.council.messages import (
     SaltedAnswer,
     Verdict,
 )
+from pyevm_agents.council.seats import explain, hold_seat
 from pyevm_agents.display import format_amount
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.worker import MAX_REVERTS, PRUNE_BLOCKS, explain_rejection
 from pyevm_agents.workers.round_loop import ComputingThread, Delays, RoundLoop
 
@@ -48,17 +53,26 @@ if TYPE_CHECKING:
     from pyevm_agents.client.worker_log import WorkerLog
     from pyevm_agents.council.council_client import CouncilClient
     from pyevm_agents.council.limits import RequestLimits
-    from pyevm_agents.council.messages import RequestView
+    from pyevm_agents.council.messages import RequestPhase, RequestView
     from pyevm_agents.council.store import CouncilStore
 
 MAX_FAULTS = 3
 """Failures to compute after which a single pass does not wait for one more try."""
+
+RACE_SLOTS = 64
+"""Places in the time in which info agents spread their commitments."""
 
 DRY_SECONDS = 3_600.0
 """How long a dry run does not compute the same answer again."""
 
 SILENT = frozenset({Act.WAIT, Act.DONE, Act.LATE, Act.FULL, Act.BARRED, Act.LOST})
 """What no transaction follows."""
+
+MONEY = frozenset({Act.RELEASE, Act.WITHDRAW, Act.PAY})
+"""Acts that do not depend on a request's phase any more once they are due."""
+
+UNSEEN = MONEY | {Act.POST_BOND}
+"""Acts whose effect no view of a request shows, so that one that waits stays wanted."""
 
 MISSED = {
     Act.FULL: "the council is full",
@@ -67,17 +81,6 @@ MISSED = {
     "requester judges nothing",
 }
 """Why nothing can be done."""
-
-ADVICE = {
-    "NotCapable": "the council's reputation lacks what the request requires of this account",
-    "NotEligible": "the account takes part already, or may not in this role",
-    "NotJudge": "another judge was drawn",
-    "ReputationTooLow": "the council requires more reputation of this account",
-    "TooManyJudges": "no more candidates can register",
-    "WrongHeader": "the block's hash can't be read any more; `advance` ends the draw",
-    "WrongPhase": "the deadline is over, or the council is full",
-}
-"""What errors of the oracle mean for a participant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +98,11 @@ class CouncilSettings:
     is_dry: bool = False
     """Whether nothing is kept, signed or sent."""
 
+    race_seconds: float = 0.0
+    """In how many seconds info agents spread their commitments, so that each sees those before."""
+
     withdraws: bool = True
-    takes_disputes: bool = False
-    """Whether a judge registers for disputes too."""
+    judge_role: JudgeRole = JudgeRole.REQUESTS
 
 
 class CouncilWorker(RoundLoop):
@@ -141,6 +146,10 @@ class CouncilWorker(RoundLoop):
         self._ended: dict[int, int] = {}
         self._said: dict[object, object] = {}
         self._own_tokens: set[bytes] = {NOBODY}
+        self._past: list[RequestView] = []
+        self._released: set[tuple[bytes, RequestPhase]] = set()
+        slots = store.list_slots()
+        self._told_costs = {each.nonce for each in slots if each.succeeded is False}
         self._head: RemoteHeader | None = None
         self._is_stale = False
         self._now = 0
@@ -165,6 +174,12 @@ class CouncilWorker(RoundLoop):
     def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
         """Return whether the state that an act relies on was there some blocks ago."""
         raise NotImplementedError
+
+    def prepare(self, view: RequestView) -> None:
+        """Check what an answer or verdict will need, before it is computed.
+
+        Raises: ConfigError: it can't be handed in.
+        """
 
     # -- rounds -- #
 
@@ -191,6 +206,7 @@ class CouncilWorker(RoundLoop):
         self._now = self._client.read_time(head)
         if not self._settings.is_dry:
             self.transactions.watch(head)
+            self._tell_costs()
         self._take_result()
         self.has_work = False
         for view in list(self._views.values()):
@@ -198,6 +214,7 @@ class CouncilWorker(RoundLoop):
                 return
             self._act(head, view)
         if self._settings.withdraws:
+            self._release(head)
             self._withdraw(head)
         if not self._settings.is_dry:
             self.transactions.push(head, self._is_wanted)
@@ -214,14 +231,14 @@ class CouncilWorker(RoundLoop):
             if before is None or before.hash != self._head.hash:
                 self._ended.clear()
                 self.log.write("reorganized", block=self._head.number)
-        count = self._client.read_request_count(head.number)
-        for each in self._limits.request_ids:
-            if each > count:
-                reason = f"the council has no such request yet; its last one is {count:,}"
-                self._say(("unknown", each), reason, "unknown", request=each, reason=reason)
+        known = self._client.list_request_ids(head.number)
+        for each in sorted(self._limits.request_ids - {*known}):
+            last = f"its last one is {known[-1]:,}" if known else "it has none"
+            reason = f"the council has no such request yet; {last}"
+            self._say(("unknown", each), reason, "unknown", request=each, reason=reason)
         numbers = [
             each
-            for each in range(1, count + 1)
+            for each in known
             if self._ended.get(each, head.number) > head.number - FINAL_BLOCKS
         ]
         phases = self._client.read_phases(numbers, head.number)
@@ -233,16 +250,16 @@ class CouncilWorker(RoundLoop):
             else:
                 self._ended.pop(number, None)
         if is_new:
-            self._find_past_tokens()
+            self._find_past()
         shown = [each for each in numbers if self._ended.get(each) != 0]
         views = self._client.read_views(shown, head.number)
         self._views = {each.request.request_id: each for each in views}
 
-    def _find_past_tokens(self) -> None:
-        """Find the tokens of own requests that ended before the start: some may be left there."""
+    def _find_past(self) -> None:
+        """Read the own requests that ended before the start: something may be left there."""
         past = [each for each in self._store.list_request_ids() if self._ended.get(each) == 0]
-        views = self._client.read_views(past) if past else []
-        self._own_tokens |= {each.request.reward_token for each in views}
+        self._past = self._client.read_views(past) if past else []
+        self._own_tokens |= {each.request.reward_token for each in self._past}
 
     def _stand(self) -> Stand:
         assert self._head is not None  # noqa: S101 - read before
@@ -262,9 +279,9 @@ class CouncilWorker(RoundLoop):
 
     def _act(self, head: RemoteHeader, stored: RequestView) -> None:
         view = self._look(stored)
-        act = self.decide(view)
+        act = self._decide(view)
         joins = {Act.COMPUTE, Act.COMMIT, Act.REGISTER}
-        if act in joins and self._is_new_to(view) and self._refuses(view):
+        if act in joins and self._is_new_to(view) and self._refuses(act, view):
             return
         if act in SILENT:
             self._say_standstill(act, view)
@@ -285,22 +302,48 @@ class CouncilWorker(RoundLoop):
             )
             return
         if act is Act.COMPUTE:
-            self.has_work = True
-            if self._computing.current is None:
-                self.log.write("computing", request=view.key)
-                self._computing.start(view)
+            self._compute(view)
             return
+        if act is Act.COMMIT and not self._settings.is_dry:
+            self._wait_for_slot(view)
         if not self._is_due(act, view.key):
             self._is_stale = True  # As after a rejection.
             return
         self._send(head, act, view)
 
+    def _decide(self, view: RequestView) -> Act:
+        """Return the due act; none where the oracle has no function for that act."""
+        act = self.decide(view)
+        is_done_here = act in SILENT or act in {Act.COMPUTE, Act.WITHDRAW}
+        return act if is_done_here or self._client.can(act, view.phase) else Act.WAIT
+
+    def _compute(self, view: RequestView) -> None:
+        """Begin to compute an answer or a verdict, if that can be handed in."""
+        if self._computing.current is None:
+            try:
+                self.prepare(view)
+            except ConfigError as error:
+                self._reject(Act.COMPUTE, view.key, str(error))
+                return
+            self.log.write("computing", request=view.key)
+            self._computing.start(view)
+        self.has_work = True
+
+    def _wait_for_slot(self, view: RequestView) -> None:
+        """Wait until this account's place among those who race for a seat, once a request."""
+        topic = ("slot", *view.key)
+        if self._said.get(topic) is None and self._settings.race_seconds:
+            self._said[topic] = True
+            place = choose_slot(self.address, view.key, RACE_SLOTS)
+            self._is_stopped.wait(self._settings.race_seconds * place / RACE_SLOTS)
+
     def _is_new_to(self, view: RequestView) -> bool:
         """Return whether an account has no part in a request yet."""
-        return self.address not in {*view.commits, *view.current_candidates, view.current_judge}
+        return self.address not in {*view.commits, *view.current_panel.members}
 
-    def _refuses(self, view: RequestView) -> bool:
-        reason = self._limits.explain_refusal(view.request)
+    def _refuses(self, act: Act, view: RequestView) -> bool:
+        bond = view.current_panel.bond if act is Act.REGISTER else None
+        reason = self._limits.explain_refusal(view.request, bond)
         if reason is None:
             return False
         wanted = self._limits.request_ids
@@ -378,12 +421,12 @@ class CouncilWorker(RoundLoop):
 
     def encode(self, act: Act, view: RequestView) -> tuple[bytes, int]:
         """Return calldata and wei of the oracle's function for an act."""
-        artifact, request_id = load_artifact(CONTRACT), view.request.request_id
-        if act is Act.DRAW:
+        if act is Act.DRAW and self._client.erc is None:
             header = self._client.read_raw_header(view.seed_block) or b""
-            return artifact.encode_call(act.value, request_id, header), 0
-        value = view.request.bond if act is Act.REGISTER else 0
-        return artifact.encode_call(act.value, request_id), value
+            return self._client.encode_act(act, view, header), 0
+        # Where judges put up their bond when they are drawn, they register for nothing.
+        value = view.current_panel.bond if act in {Act.REGISTER, Act.POST_BOND} else 0
+        return self._client.encode_act(act, view), value
 
     def _send(self, head: RemoteHeader, act: Act, view: RequestView) -> None:
         data, value = self.encode(act, view)
@@ -397,10 +440,20 @@ class CouncilWorker(RoundLoop):
         if is_waiting and not self._settings.is_dry:
             return
         call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=value)
+        # One agent of this machine after the other, so that each sees the commitment before.
+        with hold_seat(self._client.oracle) if act is Act.COMMIT else nullcontext():
+            self._try(head, act, key, call)
+
+    def _try(
+        self, head: RemoteHeader, act: Act, key: tuple[bytes, bytes], call: UnsignedCall
+    ) -> None:
+        """Simulate a call on the state after what waits in the pool, and send it on success."""
+        value = call.value_wei
         try:
+            self._client.simulate(call)
             least = self._client.estimate_gas(call)
         except RejectedCallError as error:
-            self._reject(act, key, self._find_lack(value, 1) or self._explain(error))
+            self._reject(act, key, self._find_lack(value, 1) or explain(error))
             self._is_stale = True  # Somebody may have been first.
             return
         if self._settings.is_dry:
@@ -415,7 +468,7 @@ class CouncilWorker(RoundLoop):
             )
             return
         gas = add_gas_margin(least, head)
-        fee = min(quote_fees(self._client, head)[0], self._fees.max_fee_wei)
+        fee = self._fees.cap(quote_fees(self._client, head), gas).fee
         reason = self._find_lack(value, gas * fee)
         if reason is not None:
             self._reject(act, key, reason)
@@ -424,13 +477,23 @@ class CouncilWorker(RoundLoop):
             kind=act.value,
             key=key,
             to=self._client.oracle,
-            data=data,
+            data=call.data,
             gas=gas,
             value_wei=value,
         )
         self._delays.forget(key)
         self.has_work = True
-        self.transactions.send(planned, head, partial(self._is_due, act, key))
+        if act is Act.REGISTER:
+            self._store.add_registration(key[0])
+        self.transactions.send(planned, head, partial(self._is_open, act, key, call))
+
+    def _is_open(self, act: Act, key: tuple[bytes, bytes], call: UnsignedCall) -> bool:
+        """Return whether an act is due, and succeeds after what waits in the pool."""
+        try:
+            self._client.simulate(call)
+        except RejectedCallError:
+            return False
+        return self._is_due(act, key)
 
     def _reject(self, act: Act, key: tuple[bytes, bytes], reason: str) -> None:
         """Report why an act is not sent, and try again later."""
@@ -448,11 +511,6 @@ class CouncilWorker(RoundLoop):
             f"{format_amount(value)} for the bond and more for gas; send it some"
         )
 
-    def _explain(self, error: RejectedCallError) -> str:
-        reason = explain_rejection(error)
-        advice = ADVICE.get(reason.partition("(")[0])
-        return reason if advice is None else f"{reason}: {advice}"
-
     def _has_slot(self, key: tuple[bytes, bytes], act: Act) -> bool:
         """Return whether a transaction for an act waits, or too many have failed."""
         slots = [
@@ -463,26 +521,62 @@ class CouncilWorker(RoundLoop):
 
     def _is_due(self, act: Act, key: tuple[bytes, bytes]) -> bool:
         """Return whether an act is still due, by the chain's state now."""
-        if act is Act.WITHDRAW:
+        if act in MONEY:
             return True
         view = self._client.find_view(int.from_bytes(key[0]), "latest")
-        return view is not None and view.key == key and self.decide(self._look(view)) is act
+        return view is not None and view.key == key and self._decide(self._look(view)) is act
 
     def _is_wanted(self, slot: Slot) -> bool:
         """Return whether a waiting transaction is still of use."""
         if slot.key is None:
             return False
-        if slot.kind == Act.WITHDRAW.value:
+        if slot.kind in {each.value for each in UNSEEN}:
             return True
         view = self._views.get(int.from_bytes(slot.key[0]))
         if view is None or view.key != slot.key:
             return False
-        return self.decide(self._look(view)).value in {slot.kind, Act.WAIT.value}
+        return self._decide(self._look(view)).value in {slot.kind, Act.WAIT.value}
 
     # -- money -- #
 
+    def _tell_costs(self) -> None:
+        """Report what own transactions cost that were mined and failed, each once."""
+        for slot in self._store.list_slots():
+            if slot.succeeded is not False or slot.nonce in self._told_costs:
+                continue
+            self._told_costs.add(slot.nonce)
+            cost = self._client.read_cost(slot.mined_hash or b"")
+            self.log.write(
+                "reverted",
+                kind=slot.kind,
+                request=slot.key,
+                cost=cost,
+                reason="another transaction was first: the gas is paid, and no bond",
+            )
+
+    def _release(self, head: RemoteHeader) -> None:
+        """Have the bonds credited of draws that can't take this account any more."""
+        for view in (*self._past, *self._views.values()):
+            topic = (view.key[0], view.phase)  # An account can be a candidate of both panels.
+            if topic in self._released or not is_releasable(self._look(view), self.address):
+                continue
+            if not self._client.can(Act.RELEASE, view.phase) or not self._delays.is_due(view.key):
+                continue
+            name = to_checksum_address(self.address)
+            data = self._client.encode_act(Act.RELEASE, view, name)
+            call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data)
+            try:
+                self._client.simulate(call)
+            except RejectedCallError as error:
+                if explain_rejection(error).startswith("NothingToRelease("):
+                    self._released.add(topic)  # It was, by anybody.
+                continue
+            self._submit(head, Act.RELEASE, view.key, data, 0)
+
     def _withdraw(self, head: RemoteHeader) -> None:
         """Withdraw the account's claims in wei and in the tokens of its requests."""
+        if self._client.erc is not None:  # The ERC pays by `distributeRewards`.
+            return
         for view in self._views.values():
             if self.address in {*view.commits, *view.judges}:
                 self._own_tokens.add(view.request.reward_token)

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pyevm_agents.council.messages import MAX_CANDIDATES, NOBODY, RequestPhase
+from eth_utils import keccak
+
+from pyevm_agents.council.messages import NOBODY, RequestPhase
 
 if TYPE_CHECKING:
     from pyevm_agents.council.messages import CouncilTerms, RequestView
@@ -26,12 +28,17 @@ class Act(Enum):
     REVEAL = "reveal"
     REGISTER = "registerJudge"
     DRAW = "selectJudge"
+    POST_BOND = "postJudgeBond"
+    """Of oracles whose judges put up their bond when they are drawn."""
+
     AGGREGATE = "aggregate"
     RULE = "resolveDispute"
     ADVANCE = "advance"
     DISPUTE = "initiateDispute"
     DISTRIBUTE = "distributeRewards"
+    RELEASE = "releaseJudge"
     WITHDRAW = "withdraw"
+    PAY = "withdrawFor"
     LATE = "late"
     """The request can't be joined any more, or the commitment can't be revealed any more."""
 
@@ -74,7 +81,8 @@ def pass_time(view: RequestView, now: int, terms: CouncilTerms) -> RequestView:
     if now <= view.ends_at:
         return view
     if view.phase is RequestPhase.COMMIT and view.commits:
-        later = replace(view, phase=RequestPhase.REVEAL, ends_at=view.ends_at + terms.reveal_time)
+        ends_at = view.reveal_ends_at or view.ends_at + terms.reveal_time
+        later = replace(view, phase=RequestPhase.REVEAL, ends_at=ends_at)
         return pass_time(later, now, terms)
     return replace(view, phase=RequestPhase.RESOLVED) if view.phase is RequestPhase.WINDOW else view
 
@@ -103,31 +111,79 @@ def decide_agent(view: RequestView, stand: Stand, kept: Kept) -> Act:
 def _decide_joining(view: RequestView, stand: Stand, kept: Kept) -> Act:
     if view.phase is not RequestPhase.COMMIT or is_overdue(view, stand.now):
         return Act.FULL if len(view.commits) == view.request.agent_count else Act.LATE
-    if stand.account in view.candidates:
+    if stand.account in view.panel.members:
         return Act.BARRED
     return Act.COMMIT if kept.has_answer else Act.COMPUTE
 
 
-def decide_judge(view: RequestView, stand: Stand, kept: Kept, *, takes_disputes: bool) -> Act:
+class JudgeRole(Enum):
+    """What a judge registers for."""
+
+    REQUESTS = "requests"
+    ALL = "all"
+    DISPUTES = "disputes"
+
+    @property
+    def takes_requests(self) -> bool:
+        """Whether it registers for the first judgement."""
+        return self is not JudgeRole.DISPUTES
+
+    @property
+    def takes_disputes(self) -> bool:
+        """Whether it registers for disputes."""
+        return self is not JudgeRole.REQUESTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Openings:
+    """The phases in which an oracle takes candidates for judges."""
+
+    of_request: frozenset[RequestPhase] = frozenset({RequestPhase.COMMIT, RequestPhase.REVEAL})
+    of_dispute: frozenset[RequestPhase] = frozenset({RequestPhase.DISPUTE_REGISTRATION})
+
+
+DRAFT_OPENINGS = Openings(of_request=frozenset({RequestPhase.DRAW}), of_dispute=frozenset())
+"""Of an oracle of the ERC alone. Source: the authors' draft, `registerJudgeForRequest`."""
+
+
+def decide_judge(
+    view: RequestView,
+    stand: Stand,
+    kept: Kept,
+    *,
+    role: JudgeRole,
+    openings: Openings = Openings(),
+) -> Act:
     """Return the act that is due for a judge or a candidate."""
     if view.phase.has_ended:
         return Act.DONE
-    is_open = view.phase in {RequestPhase.COMMIT, RequestPhase.REVEAL} or (
-        takes_disputes and view.phase is RequestPhase.DISPUTE_REGISTRATION
+    is_open = (role.takes_requests and view.phase in openings.of_request) or (
+        role.takes_disputes and view.phase in openings.of_dispute
     )
     # Who was drawn does not judge a dispute of its own answer.
-    is_known = stand.account in {*view.current_candidates, view.current_judge, view.judge}
+    is_known = stand.account in {*view.current_panel.members, *view.panel.judges}
     if is_open and not is_known and not is_overdue(view, stand.now):
         if stand.account in view.commits or stand.account == view.request.requester:
             return Act.BARRED
-        return Act.FULL if len(view.current_candidates) >= MAX_CANDIDATES else Act.REGISTER
+        return Act.REGISTER
     is_judging = view.phase in {RequestPhase.JUDGE, RequestPhase.DISPUTE_JUDGE}
-    if is_judging and view.current_judge == stand.account and not is_overdue(view, stand.now):
+    panel = view.current_panel
+    is_due = stand.account in panel.judges and stand.account not in panel.judged
+    if is_judging and is_due and not is_overdue(view, stand.now):
         if not kept.has_verdict:
             return Act.COMPUTE
         return Act.RULE if view.phase.is_of_dispute else Act.AGGREGATE
     is_involved = is_known or stand.account in view.judges
     return decide_common(view, stand) if is_involved else Act.WAIT
+
+
+def is_releasable(view: RequestView, account: bytes) -> bool:
+    """Return whether an account is a candidate that no draw can take any more."""
+    of_request = account in view.panel.candidates and view.phase >= RequestPhase.WINDOW
+    # The judges of a dispute are drawn at once, and not replaced.
+    return of_request or (
+        account in view.dispute_panel.candidates and view.phase >= RequestPhase.DISPUTE_JUDGE
+    )
 
 
 def decide_disputer(view: RequestView, stand: Stand) -> Act:
@@ -145,28 +201,40 @@ def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> A
     Input: last: whose turn is after those of judges and info agents.
     """
     if view.phase is RequestPhase.RESOLVED:
-        return Act.DISTRIBUTE if _is_turn(view, stand, view.ends_at, last) else Act.WAIT
+        since = view.entered_at or view.ends_at
+        return Act.DISTRIBUTE if _is_turn(view, stand, since, last) else Act.WAIT
     if is_overdue(view, stand.now):
         return Act.ADVANCE if _is_turn(view, stand, view.ends_at, last) else Act.WAIT
     if (
         view.phase in {RequestPhase.DRAW, RequestPhase.DISPUTE_DRAW}
         and stand.head > view.seed_block
     ):
-        since = view.ends_at - stand.terms.draw_time
+        since = view.entered_at or view.ends_at - stand.terms.draw_time
         return Act.DRAW if _is_turn(view, stand, since, last) else Act.WAIT
     return Act.WAIT
 
 
 def _is_turn(view: RequestView, stand: Stand, since: int, last: bytes) -> bool:
-    """Return whether an account has the turn: judges, candidates, info agents, then `last`.
+    """Return whether an account has the turn: judges, info agents, candidates, then `last`.
 
     An account that does not take part has no turn to wait for.
     """
-    order = [view.dispute_judge, view.judge, *view.dispute_candidates, *view.candidates]
-    order = [each for each in dict.fromkeys([*order, *view.commits, last]) if any(each)]
+    order = [*view.dispute_panel.judges, *view.panel.judges]
+    # Anybody may be a candidate, any number of times, so they come after those who are bound.
+    order += [*view.commits, *view.dispute_panel.candidates, *view.panel.candidates, last]
+    order = [each for each in dict.fromkeys(order) if any(each)]
     if stand.account not in order:
         return True
     return stand.now - since >= order.index(stand.account) * stand.turn_seconds
+
+
+def choose_slot(account: bytes, key: tuple[bytes, bytes], slots: int) -> int:
+    """Return the place of an account, below a number of slots, among those who race for a seat.
+
+    Nobody knows the others before they have committed, so the order is by a hash: another one for
+    each request.
+    """
+    return int.from_bytes(keccak(b"".join((account, *key)))) % slots
 
 
 def list_actors(view: RequestView, now: int, head: int) -> str:
@@ -178,6 +246,8 @@ def list_actors(view: RequestView, now: int, head: int) -> str:
     draws = "anybody: selectJudge"
     if head <= view.seed_block:
         draws += f", after block {view.seed_block:,}"
+    panel = view.dispute_panel
+    deciding = f"{len(panel.judges) - len(panel.judged)} of {len(panel.judges)} judges"
     return {
         RequestPhase.COMMIT: f"{left} more agents: commit; judges: registerJudge",
         RequestPhase.REVEAL: f"{waiting} agents: reveal; judges: registerJudge",
@@ -186,6 +256,24 @@ def list_actors(view: RequestView, now: int, head: int) -> str:
         RequestPhase.WINDOW: "anybody: initiateDispute",
         RequestPhase.DISPUTE_REGISTRATION: "judges: registerJudge",
         RequestPhase.DISPUTE_DRAW: draws,
-        RequestPhase.DISPUTE_JUDGE: "the dispute's judge: resolveDispute",
+        RequestPhase.DISPUTE_JUDGE: f"{deciding} of the dispute: resolveDispute",
         RequestPhase.RESOLVED: "anybody: distributeRewards",
     }.get(view.phase, "all who are owed: withdraw")
+
+
+def list_erc_actors(view: RequestView, now: int) -> str:
+    """Return the accounts that can act by ERC-8033 alone, in words."""
+    left = view.request.agent_count - len(view.commits)
+    waiting = len(view.commits) - len(view.reveals)
+    if is_overdue(view, now):
+        return "nobody, by the ERC: the time is over"
+    return {
+        RequestPhase.COMMIT: f"{left} more agents: commit",
+        RequestPhase.REVEAL: f"{waiting} agents: reveal",
+        RequestPhase.DRAW: "the oracle: selects a judge",
+        RequestPhase.JUDGE: "the judge: aggregate",
+        RequestPhase.WINDOW: "anybody: initiateDispute",
+        RequestPhase.DISPUTE_DRAW: "the oracle: selects a judge of the dispute",
+        RequestPhase.DISPUTE_JUDGE: "the dispute's judge: resolveDispute",
+        RequestPhase.RESOLVED: "anybody: distributeRewards",
+    }.get(view.phase, "nobody")

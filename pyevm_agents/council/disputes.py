@@ -13,7 +13,7 @@ from pyevm_agents.council.council_worker import CouncilWorker
 from pyevm_agents.council.decisions import Act, decide_disputer, pass_time
 from pyevm_agents.council.messages import (
     MAX_REASON_BYTES,
-    NOBODY,
+    OUTCOMES,
     RequestPhase,
     SaltedAnswer,
     Verdict,
@@ -44,11 +44,18 @@ class DisputeStakes:
     """What the disputer of an overturned answer gets beside its bond, in the reward's token."""
 
     judge_part: int
-    """The wei of a lost bond that the dispute's judge gets; the rest is shared."""
+    """The wei of a lost bond that the dispute's judges get; the rest is shared."""
 
 
-def compute_stakes(request: CouncilRequest, terms: DisputeTerms, bond: int) -> DisputeStakes:
-    """Return the money of a dispute. Input: the bond of a dispute in wei, by `disputeBondOf`."""
+def compute_stakes(
+    request: CouncilRequest, terms: DisputeTerms | None, bond: int
+) -> DisputeStakes | None:
+    """Return the money of a dispute; None without rules.
+
+    Input: the rules of disputes, if the oracle states some; the bond of a dispute in wei.
+    """
+    if terms is None:
+        return None
     fee = request.reward * terms.judge_fee // WHOLE
     return DisputeStakes(
         bond=bond,
@@ -79,9 +86,9 @@ def open_case(
     Raises: ConfigError: there is no such request, or its answer can't be disputed by the account.
     """
     head = client.read_head()
-    count = client.read_request_count(head.number)
-    if request_id > count:
-        known = f"it has {count:,}" if count else "it has none yet"
+    numbers = client.list_request_ids(head.number)
+    if request_id not in numbers:
+        known = f"its last one is {numbers[-1]:,}" if numbers else "it has none yet"
         raise ConfigError(
             f"request {request_id}: the council has no such request; {known}: see "
             "`pyevm-agents council watch`"
@@ -89,6 +96,8 @@ def open_case(
     now = client.read_time(head)
     [stored] = client.read_views([request_id], head.number)
     view = pass_time(stored, now, client.read_terms())
+    if not client.has_disputes:
+        raise ConfigError("this oracle has no initiateDispute; its answers are final")
     if view.phase is RequestPhase.WINDOW:
         return DisputeCase(view=view, is_made=False, now=now)
     made = client.find_event("DisputeInitiated", request_id)
@@ -104,8 +113,11 @@ def open_case(
 
 def _explain(client: CouncilClient, view: RequestView, made: tuple[Any, ...] | None) -> str:
     """Return why an answer can't be disputed."""
-    if client.read_dispute_terms().window == 0:
+    terms = client.read_dispute_terms()
+    if terms is not None and terms.window == 0:
         return "this council has no disputes (disputeWindow is 0); its answers are final"
+    if made is None and view.phase.is_of_dispute:
+        return "is disputed already; a request has one dispute at most"
     if made is not None:
         who, why = to_checksum_address(made[0]), sanitize(str(made[1]))
         return f"is disputed already, by {who}: “{why}”; a request has one dispute at most"
@@ -114,11 +126,12 @@ def _explain(client: CouncilClient, view: RequestView, made: tuple[Any, ...] | N
             f"is in the phase {view.phase.name.lower()}, so it has no answer yet; `pyevm-agents "
             f"council watch --request {view.request.request_id}` shows when it has one"
         )
-    if view.phase.is_of_dispute:
-        return "is disputed already; a request has one dispute at most"
     if view.phase is RequestPhase.FAILED:
         return "has failed, so it has no answer to dispute; all bonds and the reward are claimable"
-    return "its window for disputes is closed; its answer is final"
+    closed = "its window for disputes is closed"
+    if not view.request.is_native:
+        closed += ", or it had none: the reward is in a token, and the requester declared no value"
+    return f"{closed}; its answer is final"
 
 
 def require_reason(reason: str) -> str:
@@ -199,12 +212,18 @@ class Disputer(CouncilWorker):
 
     def read_outcome(self, view: RequestView) -> str:
         """Return the outcome of the dispute: upheld, overturned or undecided; missed: none."""
-        resolved = self._client.find_event("DisputeResolved", view.request.request_id)
-        if resolved is not None and resolved[0]:
+        number = view.request.request_id
+        resolved = self._client.find_event("DisputeResolved", number)
+        if resolved is None:
+            return "decided" if view.dispute_panel.judges else "missed"
+        if resolved[0]:
             return "overturned"
-        if view.dispute_judge != NOBODY:
-            return "upheld" if resolved is not None else "decided"
-        return "missed" if resolved is None else "undecided"
+        if self._client.erc is not None:
+            return "upheld"
+        judges = view.dispute_panel.judges
+        outcomes = {OUTCOMES[self._client.read_outcome(number, each)] for each in judges}
+        # Without a majority nothing becomes of its judges.
+        return "upheld" if "upheld" in outcomes else "undecided"
 
     def _read_views(self, head: RemoteHeader) -> None:
         super()._read_views(head)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.council.messages import NOBODY
 from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:
@@ -31,13 +32,22 @@ class RequestLimits:
     request_ids: frozenset[int] = frozenset()
     """The requests that are taken; none: all."""
 
-    def explain_refusal(self, request: CouncilRequest) -> str | None:
-        """Return why a request is not taken; None if the request is taken."""
+    def explain_refusal(  # noqa: PLR0911 - one for each reason
+        self, request: CouncilRequest, bond: int | None = None
+    ) -> str | None:
+        """Return why a request is not taken; None if the request is taken.
+
+        Input:  bond: what the account would put up, in wei; None for an info agent's bond.
+        """
         if self.request_ids and request.request_id not in self.request_ids:
             return "not one of --request"
-        if request.bond > self.max_bond:
-            bond, limit = format_amount(request.bond), format_amount(self.max_bond)
-            return f"its bond of {bond} is above --max-bond {limit}"
+        if request.bond_token != NOBODY:
+            token = to_checksum_address(request.bond_token)
+            return f"its bonds are in the token {token}; bonds in ether alone are put up"
+        needed = request.bond if bond is None else bond
+        if needed > self.max_bond:
+            limit = format_amount(self.max_bond)
+            return f"its bond of {format_amount(needed)} is above --max-bond {limit}"
         if not request.is_native and request.reward_token not in self.reward_tokens:
             token = to_checksum_address(request.reward_token)
             return f"its reward is in the token {token}; --reward-token takes it"

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 NOBODY = bytes(20)
 """The zero address: no judge, no disputer; as a token, the native asset."""
 
-MAX_ANSWER_BYTES, MAX_REASON_BYTES, MAX_CANDIDATES = 2_048, 4_096, 32
+MAX_ANSWER_BYTES, MAX_REASON_BYTES = 2_048, 4_096
 """Source: contracts/council/CouncilStore.sol."""
+
+NO_END = 2**64 - 1
+"""A last second, or a block, that the oracle does not state."""
 
 OPTIONS_PREFIX = "OPTIONS: "
 """Source: contracts/council/CouncilOptions.sol."""
@@ -82,7 +85,10 @@ class DisputeTerms:
     """The part of the judge's fee for the disputer of an overturned answer."""
 
     judge_part: int
-    """The part of the losing bond for the dispute's judge."""
+    """The part of the losing bond for the dispute's judges."""
+
+    judge_count: int
+    """How many judges decide a dispute; more than half of them overturn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +116,8 @@ class CouncilRequest:
     specifications: str
     capabilities: tuple[str, ...]
     domains: tuple[str, ...]
+    bond_token: bytes = NOBODY
+    """What bonds are in: zeros for the native asset, as with all oracles of the ERC's form."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -139,6 +147,28 @@ class CouncilRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """The judges of a request, or of its dispute."""
+
+    judges: tuple[bytes, ...] = ()
+    """Who was drawn, and is not absent."""
+
+    candidates: tuple[bytes, ...] = ()
+    """Who was not drawn, and has not been given its bond back."""
+
+    bond: int = 0
+    """What a candidate puts up, in wei."""
+
+    judged: frozenset[bytes] = frozenset()
+    """Judges of a dispute that have decided."""
+
+    @property
+    def members(self) -> tuple[bytes, ...]:
+        """Judges, then candidates."""
+        return (*self.judges, *self.candidates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestView:
     """A request as on the chain after a block."""
 
@@ -153,13 +183,17 @@ class RequestView:
     reveals: Mapping[bytes, bytes]
     """Answers by the agents' addresses, in the order of their commitments."""
 
-    judge: bytes
-    candidates: tuple[bytes, ...]
-    dispute_judge: bytes
-    dispute_candidates: tuple[bytes, ...]
+    panel: Panel
+    dispute_panel: Panel
     seed_block: int
     answer: bytes
     """Of the council; empty without one."""
+
+    entered_at: int | None = None
+    """When the phase began, in seconds since 1970; None: the terms' time before its end."""
+
+    reveal_ends_at: int | None = None
+    """The last second of the reveals; None: the terms' time after the commitments."""
 
     @property
     def key(self) -> tuple[bytes, bytes]:
@@ -167,20 +201,19 @@ class RequestView:
         return self.request.request_id.to_bytes(32), self.request.compute_hash()
 
     @property
-    def current_judge(self) -> bytes:
-        """The judge of the request, or of the dispute."""
-        return self.dispute_judge if self.phase.is_of_dispute else self.judge
+    def current_panel(self) -> Panel:
+        """The panel of the request, or of the dispute that is going on."""
+        return self.dispute_panel if self.phase.is_of_dispute else self.panel
+
+    @property
+    def judge(self) -> bytes:
+        """The judge of the request; `NOBODY` without one."""
+        return self.panel.judges[0] if self.panel.judges else NOBODY
 
     @property
     def judges(self) -> frozenset[bytes]:
         """Judges and candidates of the request and of the dispute."""
-        drawn = {self.judge, self.dispute_judge} - {NOBODY}
-        return frozenset({*self.candidates, *self.dispute_candidates, *drawn})
-
-    @property
-    def current_candidates(self) -> tuple[bytes, ...]:
-        """The candidates for the judge of the request, or of the dispute."""
-        return self.dispute_candidates if self.phase.is_of_dispute else self.candidates
+        return frozenset({*self.panel.members, *self.dispute_panel.members})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,17 +236,6 @@ class Verdict:
     """Addresses of info agents that were right."""
 
     reasoning: bytes
-
-
-def compute_commitment(  # noqa: PLR0913 - what the contract hashes
-    *, chain_id: int, oracle: bytes, request_id: int, agent: bytes, answer: bytes, nonce: int
-) -> bytes:
-    """Return the commitment of an agent to an answer, as `commitmentOf` computes it.
-
-    Computed here: a call would reveal the answer to the node.
-    """
-    types = ["uint256", "address", "uint256", "address", "bytes", "uint256"]
-    return bytes(keccak(encode(types, [chain_id, oracle, request_id, agent, answer, nonce])))
 
 
 def describe_request(request: CouncilRequest) -> dict[str, object]:

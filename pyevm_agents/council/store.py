@@ -31,6 +31,8 @@ CREATE TABLE verdicts (
 );
 """
 
+REGISTRATIONS = "CREATE TABLE IF NOT EXISTS registrations (request_id BLOB PRIMARY KEY)"
+"""Apart from `SCHEMA`: files of earlier versions do not have it."""
 
 Key = tuple[bytes, bytes]
 
@@ -46,6 +48,8 @@ class CouncilStore(TransactionStore):
             ConfigError: the file has another owner, or is not a store.
         """
         super().__init__(path, identity.list_values(FORMAT, "council", "account"), SCHEMA)
+        with self.commit():
+            self._connection.execute(REGISTRATIONS)
 
     # -- answers -- #
 
@@ -107,10 +111,18 @@ class CouncilStore(TransactionStore):
         winners = tuple(bytes.fromhex(each) for each in json.loads(row[1]))
         return Verdict(answer=row[0], winners=winners, reasoning=row[2])
 
+    def add_registration(self, request_id: bytes) -> None:
+        """Keep that this account registers as a candidate: the bond is released after the end."""
+        with self.commit():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO registrations VALUES (?)", (request_id,)
+            )
+
     def list_request_ids(self) -> list[int]:
-        """Return the numbers of all requests with an answer or a verdict of this participant."""
+        """Return the numbers of all requests in which this participant has a part."""
         rows = self._connection.execute(
-            "SELECT request_id FROM answers UNION SELECT request_id FROM verdicts"
+            "SELECT request_id FROM answers UNION SELECT request_id FROM verdicts "
+            "UNION SELECT request_id FROM registrations"
         )
         return sorted(int.from_bytes(number) for (number,) in rows)
 

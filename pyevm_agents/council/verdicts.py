@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +15,7 @@ from pyevm_agents.council.messages import (
     describe_request,
 )
 from pyevm_agents.display import sanitize
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class CommandVerdict:
         """Return the program's verdict. Raises: NoAnswerError: no form, or a wrong one."""
         output = run_command(self._words, describe_case(view), self._timeout)
         try:
-            form = json.loads(output)
+            form = parse_json(output)
         except ValueError as error:
             raise NoAnswerError(f"{self._words[0]}: wrote no JSON") from error
         return read_verdict(form, view)

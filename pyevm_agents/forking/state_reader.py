@@ -54,10 +54,11 @@ REFUSED_CODES = frozenset({-32600, -32602})
 REFUSED = re.compile(r"invalid argument|cannot unmarshal|invalid type|expected", re.IGNORECASE)
 PRUNED = re.compile(
     r"missing trie node|header not found|block not found|unknown block|prun|archive|historical|"
-    r"state .{0,80}(?:not|un)\s?available|out of range|no state",
+    r"state .{0,80}(?:not|un)\s?available|out of range|no state|resource not found",
     re.IGNORECASE,
 )
-"""Messages of geth, Erigon, Nethermind, reth and anvil without the state of a block."""
+"""Messages of geth, Erigon, Nethermind, reth and anvil without the state of a block, or without the
+block (EIP-1474's -32001)."""
 
 UNFIT_DELAYS_SECONDS = (0.1, 0.2, 0.4, 0.8)
 """Delays before an answer that does not fit is asked for again, as often as the client's retries

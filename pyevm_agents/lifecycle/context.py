@@ -10,13 +10,17 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.session import AgentSession
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.run_trace import WriteTrace
     from pyevm_agents.lifecycle.trust import TrustThreshold
 
 SESSION = "session"
 """The service that acts on the chain: present in dry run and execution."""
+
+REHEARSE = "rehearse"
+"""The service that tries a call and undoes it: present while a plan is made."""
 
 
 class RunLogger:
@@ -65,6 +69,21 @@ class AgentContext:
         if not isinstance(found, AgentSession):
             raise ConfigError("services: have no session; only dry run and execution have one")
         return found
+
+    @property
+    def rehearse(self) -> Callable[[bytes, bytes, bytes | None], WriteTrace]:
+        """The service `rehearse`: returns what a call would do, on the draft of the run.
+
+        The call's arguments: target, data, and the caller, None for the run's own account. A child
+        run is planned on its parent's draft, after the writes so far.
+
+        Raises: ConfigError: the phase makes no plan.
+        """
+        found = self.services.get(REHEARSE)
+        if not callable(found):
+            raise ConfigError("services: have no rehearsal; only planning has one")
+        rehearse: Callable[[bytes, bytes, bytes | None], WriteTrace] = found
+        return rehearse
 
     def add_services(self, **services: object) -> AgentContext:
         """Return the context with more services."""

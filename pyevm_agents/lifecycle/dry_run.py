@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_tools import HostTool
     from pyevm_agents.lifecycle.context import AgentContext
     from pyevm_agents.lifecycle.envelopes import Confirmation, RunEnvelope, WriteEnvelope
     from pyevm_agents.lifecycle.local_chain import LocalChainPort, LocalDraft
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.records import RunReceipt, Task, TaskPlan
     from pyevm_agents.lifecycle.run_block import EnvelopeCall
     from pyevm_agents.lifecycle.run_trace import RunWrite
-    from pyevm_agents.recordings.canonical_json import Json
 
 
 ADVICE = {
@@ -72,7 +72,7 @@ class RunParts:
 
     port: LocalChainPort
     modules: Mapping[str, AgentModule]
-    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]]
+    tools: Mapping[str, HostTool]
     protected: frozenset[bytes]
     limits: ComputeBudget
     """Of the host."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.abi.not_done import describe_not_done
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunStoppedError
-from pyevm_agents.lifecycle.context import SESSION, AgentContext
+from pyevm_agents.lifecycle.context import REHEARSE, SESSION, AgentContext
 from pyevm_agents.lifecycle.module import HasDryRun
 from pyevm_agents.lifecycle.policy import list_violations, select_budget
 from pyevm_agents.lifecycle.records import (
@@ -177,9 +177,15 @@ class PlanWalker:
             steps=steps,
             warnings=tuple(self._warnings),
             violations=tuple(self._violations),
-            receipt_ids=tuple(self._receipt_ids),
+            receipt_ids=self._list_receipts(),
             children=tuple(self._children),
         )
+
+    def _list_receipts(self) -> tuple[str, ...]:
+        """Return the receipts that the agents state, each once: a parent states its children's."""
+        stated = dict.fromkeys(self._receipt_ids)
+        known = [each for each in self._session.receipt_ids if each in stated]
+        return tuple(dict.fromkeys([*known, *stated]))
 
     def run_child(self, task: Task, context: AgentContext) -> ChildRun:
         """Run a task of another agent within this step, on this run's budget.
@@ -201,7 +207,8 @@ class PlanWalker:
             parent_run_id=context.run_id,
             compute_budget=budget.narrow(context.compute_budget),
         )
-        plan = ask_agent(slug, TaskPlan, lambda: module.plan(task, child_context))
+        planning = child_context.add_services(**{REHEARSE: session.rehearse})
+        plan = ask_agent(slug, TaskPlan, lambda: module.plan(task, planning))
         refused = list_violations(task, plan, self._modules, self._rules.limits)
         for each in dict.fromkeys((slug, *plan.agent_slugs)):
             if each in self._modules:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
+    from pyevm_agents.lifecycle.chain_tools import HostTool
     from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
     from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.trust import TrustSource
     from pyevm_agents.lifecycle.untrusted_agents import AgentAnswers
     from pyevm_agents.lifecycle.verification import RunValidator
-    from pyevm_agents.recordings.canonical_json import Json
 
 
 class Moment(Enum):
@@ -85,8 +85,9 @@ class LifecycleHost:
     threshold: TrustThreshold = field(default_factory=TrustThreshold)
     """For all tasks; a task, or the parent of a child run, may need more."""
 
-    tools: Mapping[str, Callable[[Mapping[str, Json]], Json]] = field(default_factory=dict)
-    """Tools that only read, for agents' use. Their results are stored, and read back."""
+    tools: Mapping[str, HostTool] = field(default_factory=dict)
+    """Tools that only read, for agents' use: a function of the arguments, whose results are stored
+    and read back, or a `ChainTool`, which reads the run's draft."""
 
     protected: frozenset[bytes] = frozenset()
     """Contracts that no run may change, beside those that `trust` reads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import TransactionNotFound
 from eth_typing import Address
-from eth_utils import ValidationError
 
 from pyevm_agents.agents.failures import explain_failure
 from pyevm_agents.chain import BlockSettings, Call
@@ -39,6 +39,7 @@ from pyevm_agents.lifecycle.run_trace import (
 from pyevm_agents.lifecycle.untrusted_agents import note_faults
 from pyevm_agents.tracing.touched_state import TouchedStateTracer
 from pyevm_agents.tracing.vm import make_traced_vm
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,6 +239,7 @@ class LocalDraft:
         """
         self._chain = chain
         self._key = key
+        self._address = key.public_key.to_canonical_address()
         self._is_free = is_free
         head = chain.head
         # A head that is as late as the pinned block needs a later one.
@@ -250,6 +252,7 @@ class LocalDraft:
         self._dry_run = pin
         self._transactions: list[SignedTransactionAPI] = []
         self._touched: set[bytes] = set()
+        self._opening_price: Counter[bytes] = Counter()
         self._draft = chain.begin_draft(header, is_silent=False)
 
     @property
@@ -298,7 +301,55 @@ class LocalDraft:
 
         Raises: see `send`.
         """
-        return self._explain(self._append(call))
+        before = self._draft.header.gas_used
+        failure = self._explain(self._append(call))
+        payer = call.sender or self._address
+        used = int(self._draft.header.gas_used - before)
+        self._opening_price[payer] += used * self._transactions[-1].gas_price
+        return failure
+
+    # -- reads: after the transactions so far -- #
+
+    @property
+    def number(self) -> int:
+        """The number of the draft's block."""
+        return int(self._start.number)
+
+    @property
+    def timestamp(self) -> int:
+        """The block's time, in Unix seconds."""
+        return int(self._start.timestamp)
+
+    @property
+    def base_fee_wei(self) -> int:
+        """The block's base fee, also where gas costs nothing."""
+        return int(self._dry_run.base_fee_wei)
+
+    @note_faults
+    def get_balance(self, address: bytes) -> int:
+        """Return the wei of an account, as if a treasury's opening and closing were free.
+
+        In a dry run the operator's account pays for a confirmation, in an execution another one.
+        """
+        state = self._draft.simulator.state(self._draft.header)
+        return int(state.get_balance(Address(address))) + self._opening_price[address]
+
+    @note_faults
+    def rehearse(self, target: bytes, data: bytes, sender: bytes | None = None) -> WriteTrace:
+        """Return what a call would do now, without a change of the draft.
+
+        Input: the call; the caller, None for the account that signs. Gas costs nothing.
+        """
+        call = Call(to=Address(target), sender=Address(sender or self._address), data=data)
+        computation = self._draft.simulator.call(call, header=self._draft.header).computation
+        return build_write_trace(
+            RunWrite(step_id="rehearsal", number=0, target=target, value_wei=0, data=data),
+            computation,
+            {},
+            transaction_hash=b"",
+            gas=(0, 0),
+            failure=self._explain(computation),
+        )
 
     @note_faults
     def call(self, target: bytes, data: bytes) -> bytes:
@@ -306,7 +357,7 @@ class LocalDraft:
 
         Raises: CallFailedError: the call failed.
         """
-        sender = Address(self._key.public_key.to_canonical_address())
+        sender = Address(self._address)
         result = self._draft.simulator.call(
             Call(to=Address(target), sender=sender, data=data), header=self._draft.header
         )
@@ -326,14 +377,14 @@ class LocalDraft:
         transaction = self._build(call)
         try:
             _, computation = self._draft.add(transaction, trace)
-        except ValidationError as error:
+        except RuleError as error:
             raise DraftError(f"transaction to 0x{call.target.hex()}: {error}") from error
         self._transactions.append(transaction)
         self._touched |= list_changing_calls(computation)
         return computation
 
     def _build(self, call: EnvelopeCall) -> SignedTransactionAPI:
-        own = Address(self._key.public_key.to_canonical_address())
+        own = Address(self._address)
         sender = own if call.sender is None else Address(call.sender)
         header = self._draft.header
         left = header.gas_limit - header.gas_used

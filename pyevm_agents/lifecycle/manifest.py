@@ -11,7 +11,7 @@ Source: the agent standard of OpenFi, `agent.json`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyevm_agents.lifecycle.budget import ComputeBudget
 
@@ -63,3 +63,19 @@ class AgentManifest:
     compute_constraints: ComputeBudget = field(default_factory=ComputeBudget)
     task_categories: tuple[str, ...] = ("general",)
     safety: ManifestSafety = field(default_factory=ManifestSafety)
+
+
+def is_registered_since(before: AgentManifest, after: AgentManifest) -> bool:
+    """Whether a manifest is equal to an earlier one, but for a registration in between.
+
+    A registration writes the entry, and fills in an owner and an operator where there were none.
+    """
+    if after.erc8004 is None:
+        return after == before
+    registered = replace(
+        before,
+        erc8004=after.erc8004,
+        owner_wallet=before.owner_wallet or after.owner_wallet,
+        operator_wallet=before.operator_wallet or after.operator_wallet,
+    )
+    return after == registered

@@ -20,14 +20,11 @@ from pyevm_agents.agents.run_calls import encode_run
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.lifecycle.module import BaseAgentModule
 from pyevm_agents.lifecycle.records import MAX_DESCRIPTION_CHARACTERS, PlanStep, TaskPlan
-from pyevm_agents.lifecycle.run_block import EnvelopeCall
-from pyevm_agents.lifecycle.run_trace import RunWrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyevm_agents.lifecycle.context import AgentContext
-    from pyevm_agents.lifecycle.local_chain import LocalChainPort
     from pyevm_agents.lifecycle.manifest import AgentManifest
     from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.run_trace import ChainToolUse
@@ -50,7 +47,6 @@ class OnchainAgent(BaseAgentModule):
         self,
         manifest: AgentManifest,
         address: bytes,
-        port: LocalChainPort,
         *,
         runner: bytes | None = None,
     ) -> None:
@@ -59,25 +55,20 @@ class OnchainAgent(BaseAgentModule):
         Input:
             manifest: the agent's.
             address: of its contract.
-            port: the chain of the plan.
-            runner: caller of the agent in the plan's draft, such as the treasury; None for the
-                port's own account.
+            runner: caller of the agent while it plans, such as the treasury; None for the run's
+                own account.
         """
         super().__init__(manifest)
         self.address = address
-        self._port = port
         self._runner = runner
 
     def plan(self, task: Task, context: AgentContext) -> TaskPlan:
-        """Return the agent's own steps, from its run on a draft that is dropped.
+        """Return the agent's own steps, from a rehearsal on the run's draft.
 
         Raises: NotDoneError: the agent does not do the task there. OnchainRunError: the run failed
                 there.
         """
-        draft = self._port.begin_draft(self._port.pin_next_block(), is_free=True)
-        data = encode_run(task.goal)
-        write = RunWrite(step_id=ANSWER_STEP, number=0, target=self.address, value_wei=0, data=data)
-        trace = draft.send(write, EnvelopeCall(target=self.address, data=data, sender=self._runner))
+        trace = context.rehearse(self.address, encode_run(task.goal), self._runner)
         answer = read_answer(trace.output, is_success=trace.is_success)
         if answer is None:
             raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")

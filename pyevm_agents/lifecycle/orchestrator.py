@@ -16,6 +16,16 @@ from typing import TYPE_CHECKING
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import RunCancelledError
 from pyevm_agents.lifecycle.host import Moment, RunEvent
+from pyevm_agents.lifecycle.next_steps import (
+    ADMITTED,
+    Door,
+    RunAction,
+    RunState,
+    RunStateError,
+    describe_next_step,
+    describe_refusal,
+    find_final_state,
+)
 from pyevm_agents.lifecycle.phases import (
     CONFIRMATION,
     NOT_DONE,
@@ -28,12 +38,12 @@ from pyevm_agents.lifecycle.records import (
     ExecutionRecord,
     NotDone,
     PhaseOutcome,
-    PreparedExecution,
     RecordResult,
 )
 from pyevm_agents.lifecycle.run_block import describe_lost_block
 from pyevm_agents.lifecycle.run_view import RunView
 from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, TaskStatus
+from pyevm_agents.lifecycle.store import MINING
 
 if TYPE_CHECKING:
     from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests
@@ -47,8 +57,6 @@ MAX_DRY_RUNS = 3
 
 VERIFIED = frozenset({Phase.SUMMARIZE, Phase.RECORD})
 """Phases after the verification."""
-
-CANCELLED = "cancelled by the operator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +81,8 @@ class Orchestrator:
         """Add a run of a task; return the ID. The same call again adds nothing.
 
         Input:  the task; the run's ID, None for the next one of the task.
-        Raises: TransitionError: the task has been completed. ConfigError: the task has a run that
-                has not ended, or an ID is taken.
+        Raises: RunStateError: the task has been completed, or has a run that has not ended.
+                ConfigError: an ID is taken.
         """
         store = self.host.store
         with store.commit():
@@ -83,11 +91,8 @@ class Orchestrator:
             chosen = run_id or f"{task.task_id}-run-{len(runs) + 1}"
             if any(run.run_id == chosen for run in runs):
                 return chosen
-            unfinished = [run for run in runs if not run.status.is_final]
-            if unfinished:
-                raise ConfigError(
-                    f"task {task.task_id}: run {unfinished[0].run_id} has not ended; resume it"
-                )
+            for run in runs:
+                self._require_startable(run)
             store.set_task_status(task.task_id, TaskStatus.PENDING)
             store.add_run(chosen, task.task_id, self.host.now())
         return chosen
@@ -126,43 +131,54 @@ class Orchestrator:
         run = self.host.store.get_run(run_id)
         if run.phase is None:
             return False
-        if run.is_cancelled and self._may_cancel(run):
-            self._cancel_now(run)
-            return True
         if (lost := self._describe_lost_block(run)) is not None:
             with self.host.store.commit():
                 self._fail(run, Phase.VERIFY, PhaseOutcome(failure=lost))
             return True
         if self.find_pending_confirmation(run_id) is not None:
             return False
-        self._begin(run, run.phase)
+        if not self._begin(run, run.phase):
+            return True
         view = RunView(self.host, self.host.store.get_run(run_id))
         try:
             outcome = perform_phase(view, run.phase)
         except RunCancelledError as error:
-            current = self.host.store.get_run(run_id)
-            if current.is_cancelled and self._may_cancel(current):
-                self._cancel_now(run)
+            if self.host.store.get_run(run_id).is_cancelled:
                 return True
             outcome = PhaseOutcome(failure=f"{error}; its operator did not cancel it")
         self._announce(run, run.phase, Moment.COMPUTED)
-        self._store(view, run.phase, outcome)
-        self._announce(self.host.store.get_run(run_id), run.phase, Moment.STORED, outcome.result)
+        if self._store(view, run.phase, outcome):
+            stored = self.host.store.get_run(run_id)
+            self._announce(stored, run.phase, Moment.STORED, outcome.result)
         return True
 
     def cancel(self, run_id: str) -> None:
-        """Request the end of a run. Without effect once the run's block is mined.
+        """Cancel a run at once; `run` then records it.
 
         Another process may call `RunStore.cancel` meanwhile, with the same effect.
+
+        Raises: RunStateError: the run has ended otherwise, or its block is mined.
         """
         self.host.store.cancel(run_id)
+
+    def find_state(self, run_id: str) -> RunState:
+        """Return where a run stands.
+
+        Raises: UnknownRunError: no such run.
+        """
+        run = self.host.store.get_run(run_id)
+        final = find_final_state(run.status, run.failed_phase)
+        if final is not None:
+            return final
+        is_waiting = self.find_pending_confirmation(run_id) is not None
+        return RunState.WAITING if is_waiting else RunState.STOPPED
 
     # -- confirmations -- #
 
     def find_pending_confirmation(self, run_id: str) -> PendingConfirmation | None:
         """Return the dry run that waits for the operator; None if none does."""
         run = self.host.store.get_run(run_id)
-        if run.phase is not Phase.EXECUTE or run.is_cancelled:
+        if run.phase is not Phase.EXECUTE:
             return None
         view = RunView(self.host, run)
         record = view.dry_run
@@ -205,27 +221,46 @@ class Orchestrator:
 
     # -- inside -- #
 
-    def _begin(self, run: StoredRun, phase: Phase) -> None:
-        """Set the statuses of a phase in progress."""
+    def _require_startable(self, run: StoredRun) -> None:
+        """Accept another run of the task of a run."""
+        state = self.find_state(run.run_id)
+        if state in ADMITTED[RunAction.START]:
+            return
+        run_id, task_id = run.run_id, run.task_id
+        raise RunStateError(
+            describe_refusal(RunAction.START, state, run_id=run_id, task_id=task_id),
+            describe_next_step(Door.PYTHON, state, run_id=run_id, task_id=task_id),
+        )
+
+    def _begin(self, run: StoredRun, phase: Phase) -> bool:
+        """Set the statuses of a phase in progress.
+
+        Output: False if the phase is not the next one any more, such as of a cancelled run.
+        """
         store = self.host.store
         with store.commit():
+            current = store.get_run(run.run_id)
+            if (current.phase, current.attempt) != (phase, run.attempt):
+                return False
             if phase is Phase.PLAN:
                 store.set_run_status(run.run_id, RunStatus.PLANNING)
             if phase is Phase.EXECUTE:
                 store.set_run_status(run.run_id, RunStatus.RUNNING)
                 store.set_task_status(run.task_id, TaskStatus.RUNNING)
         self._announce(run, phase, Moment.BEGUN)
+        return True
 
-    def _store(self, view: RunView, phase: Phase, outcome: PhaseOutcome) -> None:
+    def _store(self, view: RunView, phase: Phase, outcome: PhaseOutcome) -> bool:
         """Store the outcome of a phase with the consequences, as a whole.
 
-        The outcome is dropped if another caller has stored the phase's meanwhile.
+        Output: False for an outcome that is dropped: another caller has stored the phase's
+            meanwhile, or the run was cancelled.
         """
         store, run = self.host.store, view.run
         with store.commit():
             current = store.get_run(run.run_id)
             if (current.phase, current.attempt) != (phase, run.attempt):
-                return
+                return False
             if outcome.result is not None:
                 store.set_result(run.run_id, phase, run.attempt, outcome.result)
             store.add_receipts(run.run_id, outcome.receipts)
@@ -240,11 +275,13 @@ class Orchestrator:
                 if phase is Phase.DISCOVER:
                     store.set_task_status(run.task_id, TaskStatus.ASSIGNED)
                 store.set_next_phase(run.run_id, phase.next, attempt=run.attempt)
+        return True
 
     def _repeat_dry_run(self, run: StoredRun) -> None:
         store = self.host.store
         store.drop_value(run.run_id, CONFIRMATION)
         store.drop_value(run.run_id, PREPARED)
+        store.drop_value(run.run_id, MINING)
         store.set_run_status(run.run_id, RunStatus.PLANNING)
         store.set_task_status(run.task_id, TaskStatus.ASSIGNED)
         store.set_next_phase(run.run_id, Phase.DRY_RUN, attempt=run.attempt + 1)
@@ -262,11 +299,12 @@ class Orchestrator:
         store = self.host.store
         assert isinstance(outcome.result, RecordResult)  # noqa: S101 - of phase record
         status = outcome.result.status
-        store.set_run_status(run.run_id, status)
-        rejected = run.failed_phase in REJECTING_PHASES and status is RunStatus.FAILED
-        store.set_task_status(
-            run.task_id, TaskStatus.REJECTED if rejected else TaskStatus(status.value)
-        )
+        if status is not RunStatus.CANCELLED:  # Its task may have another run by now.
+            store.set_run_status(run.run_id, status)
+            rejected = run.failed_phase in REJECTING_PHASES and status is RunStatus.FAILED
+            store.set_task_status(
+                run.task_id, TaskStatus.REJECTED if rejected else TaskStatus(status.value)
+            )
         store.set_ended(run.run_id, self.host.now())
         store.set_next_phase(run.run_id, None, attempt=run.attempt)
         if status is RunStatus.COMPLETED:
@@ -292,18 +330,6 @@ class Orchestrator:
         if block is None or self.host.port.find_block(block.transaction_hashes) == block:
             return None
         return describe_lost_block(block)
-
-    def _may_cancel(self, run: StoredRun) -> bool:
-        """Whether nothing of the run is mined."""
-        if run.phase is Phase.RECORD:
-            return False
-        prepared = self.host.store.find_value(PreparedExecution, run.run_id, PREPARED)
-        return prepared is None or self.host.port.find_block(prepared.block.hashes) is None
-
-    def _cancel_now(self, run: StoredRun) -> None:
-        with self.host.store.commit():
-            self.host.store.set_cancelled(run.run_id, CANCELLED)
-            self.host.store.set_next_phase(run.run_id, Phase.RECORD, attempt=run.attempt)
 
     def _announce(
         self, run: StoredRun, phase: Phase, moment: Moment, result: object = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, NotDoneError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
+from pyevm_agents.lifecycle.context import REHEARSE
 from pyevm_agents.lifecycle.dry_run import (
     DryRunRecord,
     EnvelopeError,
@@ -34,6 +35,7 @@ from pyevm_agents.lifecycle.records import (
     RecordResult,
     RunReceipt,
     RunSummary,
+    StartedManifests,
     TaskPlan,
     TrustCheckResult,
     VerificationCheck,
@@ -44,6 +46,7 @@ from pyevm_agents.lifecycle.records import (
     order_steps,
 )
 from pyevm_agents.lifecycle.run_block import DraftError, MovedStateError
+from pyevm_agents.lifecycle.run_view import MANIFESTS
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, ask_agent, note_phase_faults
 from pyevm_agents.lifecycle.verification import (
@@ -90,6 +93,7 @@ def perform_phase(view: RunView, phase: Phase) -> PhaseOutcome:
         with note_phase_faults():
             if phase not in UNTIMED:
                 view.require_time()
+            view.note_manifests()
             return PHASES[phase](view)
     except (EngineFault, RunCancelledError):
         raise
@@ -119,13 +123,14 @@ def discover(view: RunView) -> PhaseOutcome:
         return PhaseOutcome(failure=f"agent {slug}: can't handle the task; choose another one")
     stated = found.readable[slug]
     identity = stated.manifest.erc8004
+    started = {each: one.manifest for each, one in found.readable.items()}
+    with view.host.store.commit():
+        view.host.store.set_value(view.run.run_id, MANIFESTS, StartedManifests(manifests=started))
     return PhaseOutcome(
         result=DiscoverResult(
             agent_slug=slug,
             version=stated.version,
-            manifest_digests={
-                each: hash_manifest(one.manifest) for each, one in found.readable.items()
-            },
+            manifest_digests={each: hash_manifest(one) for each, one in started.items()},
             agent_id=None if identity is None else identity.agent_id,
             rejected_agents=found.rejected,
         )
@@ -135,7 +140,7 @@ def discover(view: RunView) -> PhaseOutcome:
 def make_plan(view: RunView) -> PhaseOutcome:
     """Get the coordinator's plan."""
     module = view.coordinator
-    context = view.build_context()
+    context = view.build_context().add_services(**{REHEARSE: view.rehearse})
     slug = view.task.agent_slug
     plan = ask_agent(slug, TaskPlan, lambda: module.plan(view.task, context))
     order_steps(plan)
@@ -300,10 +305,13 @@ def _commit(view: RunView, prepared: PreparedExecution, dry_run: DryRunRecord) -
         changed = view.describe_changed_manifests(dry_run.children)
         if changed is not None:
             return PhaseOutcome(failure=changed)
-        if view.is_cancelled():
-            raise RunCancelledError(f"run {view.run.run_id}: was cancelled")
+        view.host.store.begin_mining(view.run.run_id)
     if prepared.block.transactions:
-        block = port.commit(prepared.block)
+        try:
+            block = port.commit(prepared.block)
+        except BaseException:  # Nothing is mined, so the run may be cancelled again.
+            view.host.store.end_mining(view.run.run_id)
+            raise
         view.announce(Moment.MINED)
     return PhaseOutcome(result=replace(prepared.record, block=block), receipts=prepared.receipts)
 
@@ -379,7 +387,7 @@ def _ask_for_verification(
 def _respond(view: RunView, verification: VerificationResult, digest: bytes) -> str:
     """Post the validator's response about the discovered agent; return the reference."""
     run_id = view.run.run_id
-    agent_id = view.host.store.get_result(DiscoverResult, run_id, Phase.DISCOVER).agent_id
+    agent_id = view.agent_id
     if view.host.validator is None or agent_id is None:
         return "0x" + compute_json_digest(verification).hex()
     response = compute_response(verification)

@@ -19,6 +19,7 @@ from pyevm_agents.lifecycle.budget import (
     BudgetUse,
     ComputeBudget,
 )
+from pyevm_agents.lifecycle.manifest import AgentManifest  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.run_block import PreparedBlock, RunBlock  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.run_trace import RunTrace  # noqa: TC001 - read by the JSON codec
 from pyevm_agents.lifecycle.statuses import RunStatus  # noqa: TC001 - read by the JSON codec
@@ -292,6 +293,13 @@ class DiscoverResult:
 
     rejected_agents: Mapping[str, str] = field(default_factory=dict)
     """Why an agent takes no part in the run, by slug."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedManifests:
+    """The manifests of all readable agents when a run began, by slug: a run is held to them."""
+
+    manifests: Mapping[str, AgentManifest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

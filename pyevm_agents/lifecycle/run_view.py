@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,15 @@ from pyevm_agents.lifecycle.context import AgentContext, RunLogger
 from pyevm_agents.lifecycle.dry_run import DryRunRecord, RunParts
 from pyevm_agents.lifecycle.envelopes import PlainRunEnvelope, RunTerms
 from pyevm_agents.lifecycle.host import Moment, RunEvent, hash_manifest
+from pyevm_agents.lifecycle.manifest import is_registered_since
 from pyevm_agents.lifecycle.policy import select_budget
-from pyevm_agents.lifecycle.records import DiscoverResult, TaskPlan
+from pyevm_agents.lifecycle.records import DiscoverResult, StartedManifests, TaskPlan
 from pyevm_agents.lifecycle.statuses import Phase
 from pyevm_agents.lifecycle.trust import TrustResult, evaluate_trust
 from pyevm_agents.lifecycle.untrusted_agents import AgentFailedError, read_agent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyevm_agents.lifecycle.budget import ComputeBudget
     from pyevm_agents.lifecycle.envelopes import RunEnvelope
@@ -28,8 +30,13 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.module import AgentModule
     from pyevm_agents.lifecycle.records import Task
     from pyevm_agents.lifecycle.run_block import BlockPin
+    from pyevm_agents.lifecycle.run_trace import WriteTrace
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.lifecycle.trust import TrustThreshold
+
+
+MANIFESTS = "manifests"
+"""Name of a run's value: the manifests of its beginning."""
 
 
 class RunView:
@@ -40,6 +47,7 @@ class RunView:
         self.host = host
         self.run = run
         self.began = host.now()
+        self._manifests: dict[str, AgentManifest] = {}
 
     @cached_property
     def task(self) -> Task:
@@ -92,6 +100,8 @@ class RunView:
     def get_manifest(self, slug: str) -> AgentManifest:
         """Return an agent's manifest, which must be that of the run's beginning.
 
+        Between two phases the agent may be registered. Within a phase nothing may change.
+
         Raises: ConfigError: another manifest, or discovery rejected the agent. AgentFailedError:
             not readable.
         """
@@ -101,9 +111,40 @@ class RunView:
             raise ConfigError(f"agent {slug}: was rejected in discovery: {reason}")
         self.get_module(slug)
         manifest = read_agent(self.host.modules, slug).manifest
-        if first is not None and first.manifest_digests.get(slug) != hash_manifest(manifest):
+        noted = self._manifests.setdefault(slug, manifest)
+        is_kept = noted == manifest and (first is None or self._is_as_started(first, manifest))
+        if not is_kept:
             raise ConfigError(f"manifest of agent {slug}: was changed during the run")
         return manifest
+
+    def note_manifests(self) -> None:
+        """Read the manifests of all agents before a phase, in which none of them may change."""
+        for slug in self._started:
+            with suppress(AgentFailedError, ConfigError):  # Whoever needs it meets the same.
+                self.get_manifest(slug)
+
+    @property
+    def agent_id(self) -> int | None:
+        """The coordinator's ID in the identity registry, maybe registered since the beginning."""
+        slug = self.task.agent_slug
+        try:
+            identity = self.get_manifest(slug).erc8004
+        except (AgentFailedError, ConfigError):
+            stored = self.host.store.get_result(DiscoverResult, self.run.run_id, Phase.DISCOVER)
+            return stored.agent_id
+        return None if identity is None else identity.agent_id
+
+    @cached_property
+    def _started(self) -> Mapping[str, AgentManifest]:
+        """The manifests of the run's beginning; empty before discovery."""
+        found = self.host.store.find_value(StartedManifests, self.run.run_id, MANIFESTS)
+        return {} if found is None else found.manifests
+
+    def _is_as_started(self, first: DiscoverResult, manifest: AgentManifest) -> bool:
+        started = self._started.get(manifest.slug)
+        if started is not None and is_registered_since(started, manifest):
+            return True
+        return hash_manifest(manifest) == first.manifest_digests.get(manifest.slug)
 
     def create_meter(self) -> BudgetMeter:
         """Return a meter of one dry run or execution, with the run's time so far."""
@@ -141,6 +182,14 @@ class RunView:
         if self.host.open_envelope is None:
             return PlainRunEnvelope(terms, self.host.port.chain_id)
         return self.host.open_envelope(terms)
+
+    def rehearse(self, target: bytes, data: bytes, sender: bytes | None = None) -> WriteTrace:
+        """Return what a call would do in the next block, on a draft that is dropped.
+
+        Input: the call; the caller, None for the run's own account.
+        """
+        port = self.host.port
+        return port.begin_draft(port.pin_next_block()).rehearse(target, data, sender)
 
     def build_parts(self, pin: BlockPin) -> RunParts:
         """Return the parts of a draft of the run."""

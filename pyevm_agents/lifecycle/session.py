@@ -18,6 +18,7 @@ from eth_utils import keccak, to_checksum_address
 from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.lifecycle.budget import RunCancelledError, RunStoppedError
+from pyevm_agents.lifecycle.chain_tools import ChainTool
 from pyevm_agents.lifecycle.records import ReceiptType, RunReceipt, build_receipt_id
 from pyevm_agents.lifecycle.run_trace import ChainRead, RunTrace, RunWrite, find_trace_difference
 from pyevm_agents.lifecycle.untrusted_agents import FAULT_TYPES, describe_exception, note_faults
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.lifecycle.budget import BudgetMeter
+    from pyevm_agents.lifecycle.chain_tools import HostTool
     from pyevm_agents.lifecycle.envelopes import WriteEnvelope
     from pyevm_agents.lifecycle.local_chain import LocalDraft
     from pyevm_agents.lifecycle.run_trace import ChainToolUse, WriteTrace
@@ -110,7 +112,7 @@ class RunSession:
         *,
         run_id: str,
         limits: SessionLimits,
-        tools: Mapping[str, Callable[[Mapping[str, Json]], Json]],
+        tools: Mapping[str, HostTool],
         envelope: WriteEnvelope,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -195,7 +197,10 @@ class RunSession:
         return output
 
     def use_tool(self, name: str, **arguments: Json) -> Json:
-        """Use a tool of the host. An execution gets the results that the dry run got.
+        """Use a tool of the host.
+
+        A tool that reads the chain reads the draft at hand, after the writes so far: that of the
+        dry run, or that of the execution. Of other tools an execution gets the dry run's results.
 
         Raises: HostToolError: the tool failed, or is unknown. RunStoppedError: see `write`.
                 ValueError: arguments that are not JSON.
@@ -210,6 +215,17 @@ class RunSession:
         if use.error is not None:
             raise HostToolError(f"tool {name}: {use.error}")
         return copy_json(use.result)
+
+    def rehearse(self, target: bytes, data: bytes, sender: bytes | None = None) -> WriteTrace:
+        """Return what a call would do after the run's writes so far, without doing it.
+
+        Input:  the call; the caller, None for the run's own account.
+        Raises: RunStoppedError, ValueError: see `write`.
+        """
+        self._require_step()
+        require_call(target, data)
+        self._spend()
+        return self._ask_chain(partial(self._draft.rehearse, target, data, sender))
 
     def find_write(self, target: bytes, data: bytes) -> WriteOutcome | None:
         """Return the outcome of the first write of the run with this target and data, if any."""
@@ -357,20 +373,29 @@ class RunSession:
         wanted = (step_id, name, dict(arguments))
         if [(each.step_id, each.name, dict(each.arguments)) for each in recorded] != [wanted]:
             self._divert(f"tool use {at + 1}, {name}: differs")
+        if isinstance(self._tools.get(name), ChainTool):
+            return self._run_tool(step_id, name, arguments)
         return recorded[0]
 
     def _run_tool(self, step_id: str, name: str, arguments: Mapping[str, Json]) -> HostToolUse:
         result, failure = None, None
         if name in self._tools:
             try:
-                result = copy_json(self._tools[name](copy_json(arguments)))
-            except Exception as error:  # noqa: BLE001 - a tool's failure is a result
+                result = copy_json(self._ask_tool(self._tools[name], copy_json(arguments)))
+            except Exception as error:
+                if self._fault is not None:  # A fault of the chain is no result.
+                    raise
                 failure = describe_exception(error)
         else:
             failure = f"unknown; there are {', '.join(sorted(self._tools)) or 'none'}"
         return HostToolUse(
             step_id=step_id, name=name, arguments=arguments, result=result, error=failure
         )
+
+    def _ask_tool(self, tool: HostTool, arguments: Mapping[str, Json]) -> Json:
+        if isinstance(tool, ChainTool):
+            return self._ask_chain(partial(tool.read, self._draft, arguments))
+        return tool(arguments)
 
     def _add_write_receipts(self, trace: WriteTrace) -> WriteOutcome:
         write = trace.write

@@ -6,14 +6,22 @@ One process at a time advances runs.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.client.sqlite_store import SqliteStore
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.lifecycle.budget import RunCancelledError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
+from pyevm_agents.lifecycle.next_steps import (
+    CANCELLED,
+    Door,
+    RunState,
+    RunStateError,
+    describe_next_step,
+    find_final_state,
+)
 from pyevm_agents.lifecycle.records import RunReceipt, Task, require_id
 from pyevm_agents.lifecycle.statuses import (
     RUN_TRANSITIONS,
@@ -24,6 +32,7 @@ from pyevm_agents.lifecycle.statuses import (
     require_transition,
 )
 from pyevm_agents.recordings.canonical_json import encode_canonical
+from pyevm_agents.strict_json import parse_stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +41,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMAT = "1"
+
+MINING = "mining"
+"""Name of a run's value: whether its block is mined, or about to be."""
+
+MINED_PHASES = frozenset({Phase.VERIFY, Phase.SUMMARIZE})
+"""Phases before which the block is mined."""
 
 SCHEMA = """
 CREATE TABLE format (version TEXT NOT NULL);
@@ -79,7 +94,7 @@ class StoredRun:
     failed_phase: Phase | None
     failure: str | None
     is_cancelled: bool
-    """Whether the operator asked for the run's end."""
+    """Whether the operator ended the run."""
 
     spent_ms: int
     started_at: float
@@ -112,7 +127,8 @@ class RunStore(SqliteStore):
         """
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task.task_id)
         text = _encode(task)
-        if row is not None and row["task"] != text:
+        # A text of an older version is read with a replacement.
+        if row is not None and _encode(self.get_task(task.task_id)) != text:
             raise ConfigError(f"task {task.task_id}: another task has this ID; choose another one")
         self._connection.execute(
             "INSERT OR IGNORE INTO tasks VALUES (?, ?, ?)",
@@ -127,7 +143,7 @@ class RunStore(SqliteStore):
         row = self._find("SELECT task FROM tasks WHERE task_id = ?", task_id)
         if row is None:
             raise UnknownRunError(f"task {task_id!r:.80}: not in {self.path}; list its tasks")
-        return from_json(Task, json.loads(row["task"]))
+        return from_json(Task, parse_stored_json(row["task"]))
 
     def list_task_ids(self) -> list[str]:
         """Return the IDs of all tasks, in the order of their creation."""
@@ -195,9 +211,9 @@ class RunStore(SqliteStore):
         return [_read_run(row) for row in rows]
 
     def list_unfinished(self) -> list[StoredRun]:
-        """Return the runs that have not ended, child runs excluded."""
+        """Return the runs that are not recorded yet, child runs excluded."""
         return [
-            run for run in self.list_runs() if not run.status.is_final and run.parent_run_id is None
+            run for run in self.list_runs() if run.phase is not None and run.parent_run_id is None
         ]
 
     def set_run_status(self, run_id: str, status: RunStatus) -> None:
@@ -222,12 +238,6 @@ class RunStore(SqliteStore):
         self._connection.execute(
             "UPDATE runs SET failed_phase = ?, failure = ? WHERE run_id = ?",
             (phase.value, failure, run_id),
-        )
-
-    def set_cancelled(self, run_id: str, reason: str) -> None:
-        """Note that a run was stopped by the operator, outside of the phases."""
-        self._connection.execute(
-            "UPDATE runs SET failed_phase = NULL, failure = ? WHERE run_id = ?", (reason, run_id)
         )
 
     def add_child(self, run_id: str, parent: StoredRun, status: RunStatus) -> None:
@@ -258,9 +268,53 @@ class RunStore(SqliteStore):
         )
 
     def cancel(self, run_id: str) -> None:
-        """Request the end of a run, which comes at the next step or phase."""
-        self.get_run(run_id)
-        self._connection.execute("UPDATE runs SET is_cancelled = 1 WHERE run_id = ?", (run_id,))
+        """Cancel a run at once; what is left is to record it. Nothing of it is mined afterwards.
+
+        To cancel a cancelled run changes nothing. Any process may call this.
+
+        Raises: UnknownRunError: no such run. RunStateError: the run has ended otherwise, or its
+                block is mined or about to be.
+        """
+        with self.commit():
+            run = self.get_run(run_id)
+            if run.status is RunStatus.CANCELLED:
+                return
+            self._require_cancellable(run)
+            self.set_run_status(run_id, RunStatus.CANCELLED)
+            self.set_task_status(run.task_id, TaskStatus.CANCELLED)
+            self._connection.execute(
+                "UPDATE runs SET is_cancelled = 1, failed_phase = NULL, failure = ?, phase = ? "
+                "WHERE run_id = ?",
+                (CANCELLED, Phase.RECORD.value, run_id),
+            )
+
+    def _require_cancellable(self, run: StoredRun) -> None:
+        state = find_final_state(run.status, run.failed_phase)
+        if state is not None:
+            problem = f"has ended, {state.value}"
+        elif run.phase is Phase.RECORD:
+            state, problem = RunState.STOPPED, "has ended, and is about to be recorded"
+        elif run.phase in MINED_PHASES or self.find_value(bool, run.run_id, MINING):
+            state, problem = RunState.STOPPED, "its block is mined, or about to be"
+        else:
+            return
+        after = describe_next_step(Door.PYTHON, state, run_id=run.run_id, task_id=run.task_id)
+        raise RunStateError(f"run {run.run_id}: {problem}, so it can't be cancelled", after)
+
+    def begin_mining(self, run_id: str) -> None:
+        """Let a run's block be mined; from now on the run can't be cancelled.
+
+        Raises: RunCancelledError: the run was cancelled before.
+        """
+        with self.commit():
+            if self.get_run(run_id).is_cancelled:
+                raise RunCancelledError(f"run {run_id}: was cancelled")
+            self.set_value(run_id, MINING, True)  # noqa: FBT003 - a stored value
+
+    def end_mining(self, run_id: str) -> None:
+        """Note that a run's block was not mined."""
+        with self.commit():
+            self.drop_value(run_id, MINING)
 
     # -- phases -- #
 
@@ -278,7 +332,7 @@ class RunStore(SqliteStore):
             run_id,
             phase.value,
         )
-        return None if row is None else from_json(kind, json.loads(row["result"]))
+        return None if row is None else from_json(kind, parse_stored_json(row["result"]))
 
     def get_result(self, kind: type[T], run_id: str, phase: Phase) -> T:
         """Return the result of a phase, of the last attempt.
@@ -318,7 +372,7 @@ class RunStore(SqliteStore):
         rows = self._connection.execute(
             "SELECT receipt FROM receipts WHERE run_id = ? ORDER BY position", (run_id,)
         )
-        return [from_json(RunReceipt, json.loads(row["receipt"])) for row in rows]
+        return [from_json(RunReceipt, parse_stored_json(row["receipt"])) for row in rows]
 
     # -- values that belong to a phase that has not ended -- #
 
@@ -331,7 +385,7 @@ class RunStore(SqliteStore):
     def find_value(self, kind: type[T], run_id: str, name: str) -> T | None:
         """Return a value by name, or None."""
         row = self._find("SELECT value FROM blobs WHERE run_id = ? AND name = ?", run_id, name)
-        return None if row is None else from_json(kind, json.loads(row["value"]))
+        return None if row is None else from_json(kind, parse_stored_json(row["value"]))
 
     def drop_value(self, run_id: str, name: str) -> None:
         """Remove a value."""

@@ -20,10 +20,12 @@ from pyevm_agents.config import (
 from pyevm_agents.config.chain_config import get_fingerprint
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.local_node.numeric_files import keep_numeric_files, read_numeric_files
 from pyevm_agents.model_registry.profiles import add_models, build_numeric_profiles
 from pyevm_agents.model_registry.registry import ModelChoice, build_profiles, open_registry
 from pyevm_agents.models import CachingModel, LlamaModel, ProfileFacts, SwappableModel
 from pyevm_agents.models.store.store import open_run_store
+from pyevm_agents.oracle.node_models import read_node_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +89,7 @@ class NodeSetup:
         Raises: ConfigError: a model, a price or a parameter is invalid, or is not that of the
                 stored chain.
         """
-        numeric_models = open_numeric_models(self.config.numeric_models)
+        numeric_models = self._open_numeric_models()
         config = (
             self._build_config()
             if self.fork_block is None
@@ -119,7 +121,19 @@ class NodeSetup:
             rows=self.rows,
             fork=self.fork_block,
         )
+        keep_numeric_files(self.rows, numeric_models)
         return NodeChain(chain=chain)
+
+    def _open_numeric_models(self) -> dict[str, NumericModel]:
+        """Return the given numeric models; without any, the stored chain's or the live chain's."""
+        given = open_numeric_models(self.config.numeric_models)
+        if given:
+            return given
+        stored = read_numeric_files(self.rows)
+        if stored is not None:
+            return stored
+        is_new = self.fork_block is not None and read_chain_config(self.rows) is None
+        return read_node_models(self.fork_block) if is_new and self.fork_block else {}
 
     def _get_rule(self, name: str, default: int) -> int:
         """Return a parameter: the config's, that of the genesis file, or the default."""

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.strict_json import is_encodable, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +91,8 @@ def parse_document(text: str, name: str) -> Document:
         raise ConfigError(f"{name}: {error}") from error
     if not isinstance(form, dict):
         raise ConfigError(f"{name}: must be a JSON object")
+    if not is_encodable(form):
+        raise ConfigError(f"{name}: must have no half of a surrogate pair")
     return form
 
 

@@ -37,6 +37,7 @@ from pyevm_agents.models.gguf.files import (
     hash_model,
     resolve_path,
 )
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -367,13 +368,13 @@ class ModelRegistry:
                 "permissions, or set XDG_DATA_HOME to another folder"
             ) from error
         try:
-            form = json.loads(text)
+            form = parse_json(text)
             version, forms = form["version"], form["models"]
             if version == VERSION:
                 return {
                     name: RegisteredModel.from_form(name, forms[name]) for name in sorted(forms)
                 }
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ConfigError(
                 f"model registry {self.path} is damaged; delete it and add the models again"
             ) from error

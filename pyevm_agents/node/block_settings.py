@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.chain import BlockSettings
-from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,12 +49,12 @@ class NextBlock:
         """Override fields of the next block alone.
 
         Input:  settings: fields of `BlockSettings`.
-        Raises: ConfigError, ValidationError: no valid block has these fields; no override stays.
+        Raises: ConfigError: no valid block has these fields; no override stays.
         """
         self.once = replace(self.once, **settings)  # type: ignore[arg-type]
         try:
             self.build_header()
-        except (ConfigError, ValidationError):
+        except Exception:
             self.once = BlockSettings()
             raise
 

@@ -71,6 +71,17 @@ class Clock:
             wanted = max(self._read_offset_time(), settings.earliest_seconds)
         return max(wanted, parent_seconds + 1)
 
+    def compute_time_after(self, seconds: int) -> int | None:
+        """Return the timestamp of a block that is made after this many seconds.
+
+        Output: None if the timestamp of the next block, or the interval between blocks, is set: it
+            holds. Source: anvil, `anvil_mine`.
+        """
+        settings = self.settings
+        if settings.next_seconds is not None or settings.interval_seconds is not None:
+            return None
+        return max(self.now_seconds() + seconds, self._head() + 1)
+
     def has_left_head(self) -> bool:
         """Whether the next block needs no push: its time is not the second of the head."""
         settings = self.settings

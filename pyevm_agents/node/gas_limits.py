@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eth.exceptions import OutOfGas, VMError
-from eth_utils import ValidationError
 
 from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.node.errors import (
@@ -18,6 +17,7 @@ from pyevm_agents.node.errors import (
     InvalidRequestError,
     OutOfGasError,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call
@@ -52,7 +52,7 @@ def estimate_gas(  # noqa: PLR0913 - keyword arguments
     try:
         with node.chain.agent_events.run("estimate"):
             return view.chain.estimate_gas(capped, header=header, overrides=overrides, block=block)
-    except ValidationError as error:
+    except RuleError as error:
         raise InvalidRequestError(f"err: {error}") from error
     except OutOfGas as error:
         raise OutOfGasError(error, capped.gas or header.gas_limit) from error

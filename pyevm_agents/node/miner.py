@@ -7,7 +7,7 @@ transactions, and infers where needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import MinedBlock, ModelNeededError
@@ -167,16 +167,17 @@ class Miner:
     ) -> MinedBlock | None:
         """Mine a block of those transactions that are valid and have room.
 
-        Invalid ones leave the pool. Output: None if there were no others.
+        Invalid ones leave the pool, and one after which no block can end. Output: None if there
+        were no others, or without that one.
         Raises: InferenceNeededError: names the first transaction that needs inference.
-                EngineFault: the host failed; the transaction of the failure is dropped, and
-                `find_culprit` names it.
+                InvalidBlockError: not even an empty block can end. EngineFault: the host failed;
+                the transaction of the failure is dropped, and `find_culprit` names it.
         """
         refused: list[tuple[SignedTransactionAPI, InvalidTransactionError]] = []
         run = _Progress()
 
         def refuse(transaction: SignedTransactionAPI, error: InvalidTransactionError) -> None:
-            run.end()
+            run.current = None
             refused.append((transaction, error))
 
         try:
@@ -195,6 +196,9 @@ class Miner:
             raise InferenceNeededError(run.current) from error
         except InvalidTransactionError:
             return None
+        except InvalidBlockError as error:
+            self._drop_spoiler(run.executed, settings, error)
+            return None
         except BaseException as error:
             error.culprit = run.current  # type: ignore[attr-defined]
             if run.current is not None:  # Otherwise the block is invalid, or was not written.
@@ -206,20 +210,62 @@ class Miner:
                     transaction.hash, Departure(way=Leaving.INVALID, reason=str(reason))
                 )
 
+    def _drop_spoiler(
+        self,
+        executed: Sequence[SignedTransactionAPI],
+        settings: BlockSettings,
+        error: InvalidBlockError,
+    ) -> None:
+        """Remove the transaction from the pool that made a block invalid.
+
+        Raises: InvalidBlockError: the same, if no transaction did.
+        """
+        spoiler = self._find_spoiler(executed, settings)
+        if spoiler is None:
+            raise error
+        self.drop(spoiler, error)
+
+    def _find_spoiler(
+        self, executed: Sequence[SignedTransactionAPI], settings: BlockSettings
+    ) -> SignedTransactionAPI | None:
+        """Return the transaction after which no block can end (EIP-6110, EIP-7002, EIP-7251).
+
+        Input:  the transactions of a block that was invalid.
+        Output: None if the block is invalid without them, too.
+        """
+        header = self._chain.build_next_header(settings)
+
+        def can_end(transactions: Sequence[SignedTransactionAPI]) -> bool:
+            try:
+                self._chain.draft_block(transactions, header)
+            except InvalidBlockError:
+                return False
+            return True
+
+        if not can_end([]) or can_end(executed):
+            return None
+        good, bad = 0, len(executed)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if can_end(executed[:middle]) else (good, middle)
+        return executed[good]
+
 
 @dataclass(slots=True)
 class _Progress:
-    """The transaction that is being executed, if any."""
+    """The transactions that were executed, and the one that is being executed, if any."""
 
     current: SignedTransactionAPI | None = None
+    executed: list[SignedTransactionAPI] = field(default_factory=list)
 
     def begin(self, transaction: SignedTransactionAPI) -> None:
         """Note the start of a transaction."""
         self.current = transaction
 
-    def end(self, *_: object) -> None:
+    def end(self, transaction: SignedTransactionAPI, *_: object) -> None:
         """Note its end."""
         self.current = None
+        self.executed.append(transaction)
 
 
 def find_culprit(error: BaseException) -> SignedTransactionAPI | None:

@@ -482,8 +482,8 @@ class Node:
         """Mine a block of exactly these transactions.
 
         Input:  settings: overrides of header fields; without a timestamp, the clock's.
-        Raises: ConfigError: the timestamp is not after the head's. ValidationError: a transaction
-                is invalid. EngineFault: the host failed.
+        Raises: ConfigError: the timestamp is not after the head's. InvalidTransactionError: of
+                any. EngineFault: the host failed.
         """
         with self.clock.fix_next(settings.timestamp_seconds):
             timestamp = self.clock.compute_next_timestamp(self.chain.head.timestamp)
@@ -544,7 +544,7 @@ class Node:
         """Replace the latest blocks by as many new ones of the same timestamps.
 
         Input:  blocks: the transactions of each new block, the earliest block first.
-        Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in the
+        Raises: ConfigError: the chain is shorter. InvalidTransactionError: of any, in the
             block. EngineFault: the host failed. The chain is unchanged in every case.
         """
         self.history.require_height(len(blocks))

@@ -11,10 +11,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.chain import GenerationNotes
 from pyevm_agents.node.write_queue import WriteQueue
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -81,7 +80,7 @@ class Rehearsals:
         try:
             with self._chain.agent_events.run("block"):
                 self._chain.rehearse(transaction, self._build_header(), entry.notes)
-        except ValidationError:
+        except RuleError:
             pass  # A block refuses it, and says why, or is on another head.
         except BaseException as error:
             fault = error

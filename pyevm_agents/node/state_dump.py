@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import orjson
+from eth.vm.forks.london.headers import calculate_expected_base_fee_per_gas
 
 from pyevm_agents.config import MAX_TIMESTAMP_SECONDS, ForkOrigin
 from pyevm_agents.errors import ConfigError
@@ -45,6 +46,9 @@ takes three bytes of JSON, less than a hundredth of that in gzip, and 90 bytes o
 
 PIECE_BYTES = 2**20
 """Bytes that are decompressed at a time."""
+
+LEAST_GAS_LIMIT = 5_000
+"""A head with less is no block, and has no base fee after it. Source: go-ethereum, params."""
 
 GZIP = b"\x1f\x8b"
 
@@ -162,8 +166,8 @@ def _dump_header(head: BlockHeaderAPI) -> dict[str, str]:
 def load(node: Node, form: object) -> None:
     """Put a dump's accounts into the latest state; mine to the number and time of the dump's head.
 
-    The last mined block has the base fee of the dump's head, so that the fees go on from it.
-    Only the write queue's thread calls this.
+    The last mined block has the base fee of the dump's head, and the next one the base fee that
+    follows from that head. Only the write queue's thread calls this.
 
     Raises: ConfigError: `form` is not a dump, of another fork, or too far ahead of the chain.
     """
@@ -197,6 +201,19 @@ def load(node: Node, form: object) -> None:
         node.mine_transactions((), settings)
     if head.timestamp_seconds > node.clock.now_seconds():
         node.clock.set_now(head.timestamp_seconds)
+    _continue_base_fee(node, head)
+
+
+def _continue_base_fee(node: Node, head: _DumpedHead) -> None:
+    """Give the next block the base fee that the dump's head leads to: the mined one is empty."""
+    is_head = head.number == node.chain.head.block_number
+    is_set = node.next_block.overrides.base_fee_wei is not None
+    if not is_head or is_set or head.base_fee_wei is None or head.gas_limit < LEAST_GAS_LIMIT:
+        return
+    parent = node.chain.head.copy(
+        base_fee_per_gas=head.base_fee_wei, gas_limit=head.gas_limit, gas_used=head.gas_used
+    )
+    node.next_block.override_next(base_fee_wei=calculate_expected_base_fee_per_gas(parent))
 
 
 def read_start_seconds(form: object) -> int | None:
@@ -230,6 +247,9 @@ class _DumpedHead:
     number: int = 0
     timestamp_seconds: int = 0
     base_fee_wei: int | None = None
+    gas_limit: int = 0
+    gas_used: int = 0
+    """0 for a dump without the head's header."""
 
     @classmethod
     def read(cls, form: Mapping[str, object]) -> _DumpedHead:
@@ -244,11 +264,24 @@ class _DumpedHead:
         if not isinstance(block, dict):
             raise ConfigError(f"state dump block {block!r}: must be an object")
         base_fee = block.get("basefee")
+        number = _parse_quantity(block.get("number"), "block.number")
+        header = _find_header(form.get("blocks"), number)
         return cls(
-            number=_parse_quantity(block.get("number"), "block.number"),
+            number=number,
             timestamp_seconds=_parse_quantity(block.get("timestamp"), "block.timestamp"),
             base_fee_wei=None if base_fee is None else _parse_quantity(base_fee, "block.basefee"),
+            gas_limit=_parse_quantity(header.get("gasLimit", 0), "gasLimit"),
+            gas_used=_parse_quantity(header.get("gasUsed", 0), "gasUsed"),
         )
+
+
+def _find_header(blocks: object, number: int) -> Mapping[str, object]:
+    """Return the header of a dump's block by number; empty if the dump has none."""
+    for block in reversed(blocks if isinstance(blocks, list) else []):
+        header = block.get("header") if isinstance(block, dict) else None
+        if isinstance(header, dict) and header.get("number") in (number, hex(number)):
+            return header
+    return {}
 
 
 def _require_same_origin(node: Node, stated: ForkOrigin | None) -> None:

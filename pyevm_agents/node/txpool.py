@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from enum import Enum
+from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
 from lru import LRU
@@ -273,7 +274,7 @@ class TxPool:
             nonce_of: returns an account's nonce in the state.
             base_fee_wei: of the next block; transactions below that fee are left out.
         """
-        lines: list[tuple[list[PoolTransaction], int]] = []
+        lines: list[list[PoolTransaction]] = []
         for sender, own in self._copy_by_sender():
             nonce = nonce_of(sender)
             line = []
@@ -281,17 +282,19 @@ class TxPool:
                 line.append(own[nonce])
                 nonce += 1
             if line:
-                lines.append((line, 0))
-        while lines:
-            best = min(
-                range(len(lines)), key=lambda i: self._rank(lines[i][0][lines[i][1]], base_fee_wei)
-            )
-            line, position = lines[best]
-            yield line[position]
-            if position + 1 < len(line):
-                lines[best] = (line, position + 1)
+                lines.append(line)
+        # The next transaction of each sender, the first one on top. No two have one rank.
+        heap = [(self._rank(line[0], base_fee_wei), at, 0) for at, line in enumerate(lines)]
+        heapify(heap)
+        while heap:
+            _, at, position = heap[0]
+            yield lines[at][position]
+            following = position + 1
+            if following < len(lines[at]):
+                rank = self._rank(lines[at][following], base_fee_wei)
+                heapreplace(heap, (rank, at, following))
             else:
-                del lines[best]
+                heappop(heap)
 
     def content(
         self, nonce_of: Callable[[Address], int]

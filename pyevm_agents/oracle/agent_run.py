@@ -104,7 +104,7 @@ def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     status, steps, result, facts = agent.read_all(
         [(name, (run_id,)) for name in ("statusOf", "stepsOf", "resultOf", "runOf")]
     )
-    reasoning, results = _split_steps(steps) if is_agent_v1(agent) else steps
+    reasoning, results = split_steps(steps) if is_agent_v1(agent) else steps
     _, _, _, _, deadline, request_id, budget_id = facts
     return FollowedRun(
         run_id=run_id,
@@ -118,7 +118,7 @@ def read_run(agent: RemoteContract, run_id: int) -> FollowedRun:
     )
 
 
-def _split_steps(entries: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_steps(entries: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the reasoning and the tool results of a version-1 run, whose steps have both."""
     parts = [entry.removesuffix("\n").rpartition("\nObservation: ") for entry in entries]
     return [part[0] for part in parts], [unescape_line(part[2]) for part in parts]

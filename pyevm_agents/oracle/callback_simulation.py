@@ -41,7 +41,7 @@ from eth.vm import opcode_values as op
 from eth_abi.exceptions import DecodingError
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
-from eth_utils import ValidationError, keccak, to_checksum_address
+from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.agents.failures import explain_failure
@@ -50,8 +50,9 @@ from pyevm_agents.chain.calls import BlockOverride
 from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
 from pyevm_agents.chain.mined_logs import list_logs
 from pyevm_agents.chain.transactions import impersonate
+from pyevm_agents.client.contract import INVALID_INTERFACE, compute_interface_id
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.oracle.agent_run import STATUSES
+from pyevm_agents.oracle.agent_run import STATUSES, split_steps
 from pyevm_agents.oracle.callback_estimate import (
     CallbackEstimate,
     StepEstimate,
@@ -68,6 +69,7 @@ from pyevm_agents.oracle.codec import (
 from pyevm_agents.oracle.signatures import sign_evidence
 from pyevm_agents.tracing.tracer import NoopTracer
 from pyevm_agents.tracing.vm import make_traced_vm
+from pyevm_agents.vm import RuleError
 from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:
@@ -125,6 +127,12 @@ ENVIRONMENT_OPCODES: Mapping[int, str] = {
     op.BLOBBASEFEE: "BLOBBASEFEE",
 }
 """Opcodes that read the block or the transaction."""
+
+AGENT_KINDS: Mapping[str, str] = {
+    "IERCAgentTool": "CallbackAgent",
+    "IERCAgentToolV1": "CallbackAgentV1",
+}
+"""The contract of an agent with callbacks, by the interface of the ERC's version."""
 
 HARMLESS_READERS = frozenset({"AgentOracle", "ChallengeableOracle"})
 """Contracts whose gas does not depend on what they read of the block."""
@@ -233,7 +241,7 @@ class CallbackEstimator:
         """Estimate a run that `ask` starts.
 
         Input:
-            agent: the CallbackAgent, 20 bytes.
+            agent: the CallbackAgent or CallbackAgentV1, 20 bytes.
             prompt: of the run.
             sender: of the transaction; None for the agent's owner.
 
@@ -243,10 +251,10 @@ class CallbackEstimator:
             EngineFault: the model or the remote node failed.
         """
         address = Address(agent)
-        self._require_agent(address)
-        asker = Address(sender or self._read_address(address, "CallbackAgent", "owner"))
-        contract = load_artifact("CallbackAgent")
-        cost = int(self._read(address, "CallbackAgent", "costOfRun"))
+        kind = self._find_kind(address)
+        asker = Address(sender or self._read_address(address, kind, "owner"))
+        contract = load_artifact(kind)
+        cost = int(self._read(address, kind, "costOfRun"))
         base_fee_wei = int(self._chain.build_next_header().base_fee_per_gas or 0)
         self._fund(asker)
         data = contract.encode_call("ask", prompt, "0x" + "00" * 20)
@@ -263,14 +271,14 @@ class CallbackEstimator:
         mined = self._send(asker, address, data, value_wei=cost)
         run_id = int(contract.decode_result("ask", mined.computations[0].output))
         steps = self._estimate_all(self._find_requests(mined))
-        status = int(self._read(address, "CallbackAgent", "statusOf", run_id))
+        status = int(self._read(address, kind, "statusOf", run_id))
         return CallbackEstimate(
             steps=steps,
             ask_gas=ask_gas,
             reserved_wei=cost,
             base_fee_wei=base_fee_wei,
             status=STATUSES[status] if status < len(STATUSES) else str(status),
-            result=str(self._read(address, "CallbackAgent", "resultOf", run_id)) or None,
+            result=str(self._read(address, kind, "resultOf", run_id)) or None,
         )
 
     def deliver_run(
@@ -280,8 +288,8 @@ class CallbackEstimator:
 
         Input and errors are those of `estimate_run`. No gas is searched, so this takes less time.
         """
-        address, kind = Address(agent), "CallbackAgent"
-        self._require_agent(address)
+        address = Address(agent)
+        kind = self._find_kind(address)
         asker = Address(sender or self._read_address(address, kind, "owner"))
         cost = int(self._read(address, kind, "costOfRun"))
         self._fund(asker)
@@ -304,12 +312,14 @@ class CallbackEstimator:
             oracles.add(Address(request.oracle))
             queue.extend(self._find_requests(mined))
         status = int(self._read(address, kind, "statusOf", run_id))
-        reasoning, results = self._read(address, kind, "stepsOf", run_id)
+        is_v1 = kind == AGENT_KINDS["IERCAgentToolV1"]
+        steps = self._read(address, kind, "stepsOf", run_id)
+        reasoning, results = split_steps(steps) if is_v1 else steps
         return DeliveredRun(
             agent=address,
             sender=asker,
             oracles=frozenset(oracles),
-            base_prompt=str(self._read(address, kind, "basePrompt")),
+            base_prompt=str(self._read(address, kind, "description" if is_v1 else "basePrompt")),
             blocks=tuple(blocks),
             answers=tuple(answers),
             status=STATUSES[status] if status < len(STATUSES) else str(status),
@@ -386,7 +396,7 @@ class CallbackEstimator:
                 [impersonate(signed, sender)],
                 settings=BlockSettings(timestamp_seconds=timestamp_seconds, coinbase=COINBASE),
             )
-        except ValidationError as error:
+        except RuleError as error:
             raise UnestimableError(f"simulated transaction: {error}") from error
         computation = mined.computations[0]
         if computation.is_error:
@@ -433,24 +443,36 @@ class CallbackEstimator:
         """Return the seconds in which an oracle's answers can be challenged."""
         return int(self._read(Address(oracle), "ChallengeableOracle", "challengeWindow"))
 
-    def _require_agent(self, agent: Address) -> None:
-        """Check that an address is an agent with callbacks.
+    def _find_kind(self, agent: Address) -> str:
+        """Return the contract whose ABI an agent with callbacks has, by ERC-165.
 
-        Raises: NotCallbackAgentError.
+        Raises: NotCallbackAgentError: not such an agent.
         """
-        name, handler = to_checksum_address(agent), "handleAnswer"
-        selector = load_artifact("IAgentOracleClient").encode_call(handler, 0, 0, b"")[:4]
+        name = to_checksum_address(agent)
         if not self._chain.code(agent):
             raise NotCallbackAgentError(f"agent {name}: has no code; pass a contract's address")
+        if self._supports(agent, "IAgentOracleClient"):
+            for interface, kind in AGENT_KINDS.items():
+                if self._supports(agent, interface):
+                    return kind
+        raise NotCallbackAgentError(
+            f"agent {name}: not a CallbackAgent or CallbackAgentV1, by its supportsInterface "
+            "(ERC-165); for the gas of an agent that runs in one transaction, omit --callback"
+        )
+
+    def _supports(self, contract: Address, interface: str) -> bool:
+        """Return whether a contract states an interface. Source: ERC-165, "How to Detect"."""
+        wanted, invalid = (
+            self._states(contract, each)
+            for each in (compute_interface_id(interface), INVALID_INTERFACE)
+        )
+        return wanted and not invalid
+
+    def _states(self, contract: Address, interface_id: bytes) -> bool:
         try:
-            is_agent = self._read(agent, "CallbackAgent", "supportsInterface", selector)
+            return bool(self._read(contract, "CallbackAgent", "supportsInterface", interface_id))
         except UnestimableError:
-            is_agent = False
-        if not is_agent:
-            raise NotCallbackAgentError(
-                f"agent {name}: not a CallbackAgent; for the gas of an agent that runs in one "
-                "transaction, omit --callback"
-            )
+            return False
 
     def _read_hash(self, request: AgentRequest) -> bytes:
         oracle, request_id = Address(request.oracle), request.commitment.request_id

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from eth.exceptions import Revert
@@ -37,6 +37,7 @@ from pyevm_agents.model_registry.registry import ModelChoice, build_profiles
 from pyevm_agents.models import CachingModel, ScriptedModel, Vocabulary
 from pyevm_agents.models.fakes.recorded import RecordingModel
 from pyevm_agents.oracle.messages import Answer, ComputedAnswer, Evidence
+from pyevm_agents.oracle.node_models import read_node_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -194,16 +195,20 @@ class RequestExecutor:
     def open_fork(self, block: ForkBlock, *, hardfork: str | None = None) -> Chain:
         """Return a chain with the models that continues a block, which the caller closes.
 
+        Without numeric models of its own, it has those of the remote chain.
+
         Input:
             block: the block.
             hardfork: the rules of the contracts; None for those of the block.
 
         Raises: ConfigError: the block has other code at a precompile's address. RemoteFault.
         """
+        numeric = self.hosted.numeric_models or read_node_models(block)
+        config = replace(self.hosted.config, numeric_models=build_numeric_profiles(numeric))
         return Chain(
-            build_fork_config(self.hosted.config, block, hardfork=hardfork),
+            build_fork_config(config, block, hardfork=hardfork),
             self.models,
-            numeric_models=self.hosted.numeric_models,
+            numeric_models=numeric,
             fork=block,
         )
 

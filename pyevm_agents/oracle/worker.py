@@ -22,11 +22,11 @@ from precompiles.spec import WORD_BYTES
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.revert_reasons import decode_revert
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
+from pyevm_agents.client.signing import add_gas_margin
 from pyevm_agents.client.transaction_manager import (
     FINAL_BLOCKS,
     PlannedTransaction,
     TransactionManager,
-    add_gas_margin,
     classify_refusal,
 )
 from pyevm_agents.oracle.codec import (

@@ -87,7 +87,7 @@ def record_block(
         FixtureError: the block has other results on that state, or a transaction without a
             signature.
         HeaderNotFound: the block was removed.
-        BlockError, ValidationError: the block breaks a rule of the parent.
+        BlockError, RuleError: the block breaks a rule of the parent.
     """
     record = chain.block_with_receipts(chain.header(number))
     header = record.block.header

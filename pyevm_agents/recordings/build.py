@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import rlp
 from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, HISTORY_BUFFER_LENGTH
 from eth.vm.forks.prague.constants import HISTORY_SERVE_WINDOW, HISTORY_STORAGE_ADDRESS
-from eth_utils import ValidationError
 
 from pyevm_agents import __version__
 from pyevm_agents.chain import Chain
@@ -31,6 +30,7 @@ from pyevm_agents.recordings.replay import (
     build_recorded_models,
     open_numeric_models,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -94,7 +94,7 @@ def record_mined_blocks(  # noqa: PLR0913 - keyword arguments
         FixtureError: accounts were changed between blocks, or a transaction has no signature; and
             as `record_chain`.
         HeaderNotFound: blocks were removed in the meantime.
-        BlockError, ValidationError: a block breaks a rule of the parent, or was replaced.
+        BlockError, RuleError: a block breaks a rule of the parent, or was replaced.
     """
     _require_recordable(chain, last_number)
     entries = _iter_stored_generations(chain, last_number)
@@ -230,7 +230,7 @@ def mine_again(
         block = recorded.block
         try:
             chain.mine(block.transactions, timestamp_seconds=block.header.timestamp)
-        except ValidationError as error:
+        except RuleError as error:
             raise FixtureError(f"block {number} can't be mined again: {error}") from error
     return chain
 

@@ -12,8 +12,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError, FixtureError
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError, to_checksum_address
+from eth_utils import to_checksum_address
 from rlp import encode as rlp_encode
 
 from precompiles.numeric_model import NumericFaultError
@@ -28,6 +28,7 @@ from pyevm_agents.recordings.comparison import (
     is_unanswered,
     quote_value,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,7 +135,7 @@ class Replay:
 
         try:
             self.chain.import_block(encoded, watch=watch)
-        except (BlockError, ValidationError) as error:
+        except (BlockError, RuleError) as error:
             at = None if len(done) == len(recorded) else len(done)
             message = str(error).removeprefix(f"block {number}: ")
             raise MismatchError(message, (number,) if at is None else (number, at)) from error

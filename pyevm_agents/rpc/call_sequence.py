@@ -66,7 +66,7 @@ def apply_touched(
     for account, before in touched.before.items():
         after = touched.after[account]
         if after != before:
-            override = accounts.get(account, AccountOverride())
+            override = accounts.get(account, AccountOverride(keeps_precompile=True))
             changed[account] = _merge_override(override, before, after)
     return changed
 
@@ -81,7 +81,9 @@ def _join(below: AccountOverride | None, above: AccountOverride) -> AccountOverr
         return above
     fields = {name: getattr(above, name) for name in ("balance_wei", "nonce", "code")}
     joined = replace(below, **{k: value for k, value in fields.items() if value is not None})
-    joined = replace(joined, precompile_to=above.precompile_to)
+    joined = replace(
+        joined, precompile_to=above.precompile_to, keeps_precompile=above.keeps_precompile
+    )
     if above.storage is not None:  # The whole storage.
         return replace(joined, storage=above.storage, storage_diff=above.storage_diff)
     return replace(joined, storage_diff={**below.storage_diff, **above.storage_diff})
@@ -90,17 +92,17 @@ def _join(below: AccountOverride | None, above: AccountOverride) -> AccountOverr
 def _merge_override(
     override: AccountOverride, before: TouchedAccount, after: TouchedAccount
 ) -> AccountOverride:
-    """Return the override of an account that a call changed.
-
-    Code that did not change stays out: an override of the code ends a precompile.
-    """
+    """Return the override of an account that a call changed."""
     if after.is_empty:
-        return replace(NO_ACCOUNT, precompile_to=override.precompile_to)
-    return AccountOverride(
+        return replace(
+            NO_ACCOUNT,
+            precompile_to=override.precompile_to,
+            keeps_precompile=override.keeps_precompile,
+        )
+    return replace(
+        override,
         balance_wei=after.balance_wei,
         nonce=after.nonce,
         code=override.code if after.code == before.code else after.code,
-        storage=override.storage,
         storage_diff={**override.storage_diff, **after.storage},
-        precompile_to=override.precompile_to,
     )

@@ -1,7 +1,7 @@
 """JSON encoding and decoding of messages, within limits.
 
 orjson does nearly everything: the parser stops at 1,024 levels, independently of Python's limit.
-json's C code recurses up to `sys.setrecursionlimit`, which py-evm sets to 12,288: in a thread with
+json's C code recurses up to `sys.setrecursionlimit`, which `vm` sets to 20,480: in a thread with
 1 MiB of stack, nested brackets crash the process (CPython 3.11.7, 3.13.0). Therefore json parses
 only messages that orjson has parsed and `Limits.depth` has allowed.
 

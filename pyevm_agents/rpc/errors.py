@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.abi.revert_reasons import format_revert
+from pyevm_agents.abi.revert_reasons import quote_revert
 from pyevm_agents.agents.failures import explain_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
+from pyevm_agents.tracing.error_messages import describe_halt
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
@@ -50,6 +51,10 @@ SERVER_ERROR = -32000
 EXECUTION_REVERTED = 3
 """Source: geth, internal/ethapi/errors.go."""
 
+NO_OUTPUT = "0x"
+"""`data` of a failed execution that is no revert. Hardhat's matchers (`reverted`,
+`revertedWithoutReason`) take an error without data for one of the network."""
+
 
 class RpcError(AgentsError):
     """An error response, raised by methods; any other exception is a bug."""
@@ -68,7 +73,9 @@ class WouldBlockError(Exception):
 
 def convert_request_error(error: RequestError, known: KnownContracts) -> RpcError:
     """Return the JSON-RPC error of a rejected request, or of one whose execution failed."""
-    if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
+    if isinstance(error, OutOfGasError):
+        return RpcError(SERVER_ERROR, str(error), NO_OUTPUT)
+    if isinstance(error, ExecutionFailedError):
         return execution_error(error.error, error.output, error.context, known)
     return RpcError(SERVER_ERROR, str(error))
 
@@ -80,11 +87,10 @@ def execution_error(
 
     Input: the error; the call's output, which is the revert data of a revert; the context; the
            contracts whose errors are known.
+    Output: of a revert, code 3 and the revert data; of another end, geth's words and no data.
     """
     if not isinstance(error, Revert):
-        return RpcError(
-            SERVER_ERROR, f"execution failed: {type(error).__name__}: {error_text(error)}"
-        )
+        return RpcError(SERVER_ERROR, describe_halt(error), NO_OUTPUT)
     data = "0x" + output.hex()
     return RpcError(EXECUTION_REVERTED, revert_message(output, context, known), data)
 
@@ -93,15 +99,4 @@ def revert_message(output: bytes, context: RevertContext, known: KnownContracts)
     """Return geth's message of a revert, with the reason if known."""
     if not output and context.starved is None:
         return "execution reverted"
-    return f"execution reverted: {revert_reason(output, context, known)}"
-
-
-def error_text(error: Exception) -> str:
-    """Return the message of a py-evm error: the first text argument, without the numbers."""
-    texts = [argument for argument in error.args if isinstance(argument, str)]
-    return texts[0] if texts else str(error)
-
-
-def revert_reason(output: bytes, context: RevertContext, known: KnownContracts) -> str:
-    """Return revert data as Foundry and Hardhat print them, and what the context tells."""
-    return explain_revert(output, context, known, write=format_revert)
+    return f"execution reverted: {explain_revert(output, context, known, write=quote_revert)}"

@@ -24,7 +24,7 @@ from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, filter_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eth.abc import BlockHeaderAPI, SignedTransactionAPI
 
@@ -108,8 +108,22 @@ class EventSystem:
 
     # -- polling -- #
 
-    def open_filter(self, kind: EventKind, criteria: LogCriteria | None = None) -> str:
-        """Open a filter; return the id."""
+    def open_filter(
+        self,
+        kind: EventKind,
+        criteria: LogCriteria | None = None,
+        earlier: Sequence[object] = (),
+    ) -> str:
+        """Open a filter; return the id.
+
+        Input:  the kind; the logs that match; the results of the first poll that are there already.
+        Raises: RpcError: more results than all filters may keep.
+        """
+        if len(earlier) > MAX_QUEUED:
+            raise RpcError(
+                LIMIT_EXCEEDED,
+                f"query returned more than {MAX_QUEUED:,} results; give a later fromBlock",
+            )
         with self._lock:
             self._drop_idle()
             if len(self._filters) >= MAX_FILTERS:
@@ -118,6 +132,7 @@ class EventSystem:
             self._filters[name] = Filter(
                 kind=kind, polled_seconds=self._now(), criteria=criteria or LogCriteria()
             )
+            self._enqueue(self._filters[name], earlier)
             return name
 
     def get_filter(self, name: str) -> Filter:
@@ -159,7 +174,7 @@ class EventSystem:
     def _drop(self, name: str) -> None:
         self._queued_count -= len(self._filters.pop(name).queue)
 
-    def _enqueue(self, event_filter: Filter, results: list[object]) -> None:
+    def _enqueue(self, event_filter: Filter, results: Sequence[object]) -> None:
         event_filter.queue.extend(results)
         self._queued_count += len(results)
         while self._queued_count > MAX_QUEUED:

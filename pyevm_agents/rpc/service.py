@@ -6,7 +6,6 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from eth.exceptions import BlockNotFound, HeaderNotFound, ReceiptNotFound, TransactionNotFound
-from eth_utils import ValidationError
 
 from precompiles.numeric_model import NumericFaultError
 from precompiles.react import GrammarViolationError
@@ -25,7 +24,7 @@ from pyevm_agents.rpc.errors import (
 from pyevm_agents.rpc.recent_faults import RecentFaults
 from pyevm_agents.rpc.remote_blocks import BLOCKING_METHODS, LOCAL, RemoteBlocks
 from pyevm_agents.tracing import TraceTooLargeError
-from pyevm_agents.vm import InterruptedExecutionError
+from pyevm_agents.vm import InterruptedExecutionError, RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,9 +42,10 @@ REFUSALS = (
     *(BlockNotFoundError, ConfigError, PoolError, RequestError),
     *(InterruptedExecutionError, TraceTooLargeError),
     *NOT_FOUND,
-    ValidationError,  # py-evm's, of a call, a transaction or a block.
+    RuleError,
 )
-"""Errors of requests, which are not bugs. Those of other libraries end where these are called."""
+"""Errors of requests, which are not bugs. Those of other libraries end where these are called: any
+that comes as far as here, such as py-evm's `ValidationError`, is a bug, and is logged as one."""
 
 
 class NodeService:
@@ -159,7 +159,7 @@ def _convert_refusal(error: Exception, known: KnownContracts) -> RpcError:
         return convert_request_error(error, known)
     if isinstance(error, NOT_FOUND):
         return RpcError(SERVER_ERROR, "header not found")
-    if isinstance(error, ValidationError):
+    if isinstance(error, RuleError):
         return RpcError(SERVER_ERROR, f"err: {error}")
     if isinstance(error, ConfigError):
         return RpcError(INVALID_PARAMS, str(error))

@@ -89,6 +89,7 @@ def build_overrides(
             nonce=account.nonce,
             code=account.code if account.code_hash != others[address].code_hash else None,
             storage_diff=account.storage,
+            keeps_precompile=True,
         )
         for address, account in accounts.items()
     }

@@ -13,7 +13,7 @@ from pyevm_agents.chain.blob_sidecar import strip_blobs
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride
 from pyevm_agents.chain.transactions import recover_sender
 from pyevm_agents.node.transaction_defaults import TransactionRequest
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, error_text
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.params import (
     invalid_param_error,
     parse_address,
@@ -27,6 +27,7 @@ from pyevm_agents.rpc.params import (
     parse_uint64,
 )
 from pyevm_agents.simulation import TextOverride
+from pyevm_agents.tracing.error_messages import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,7 +117,7 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
         recover_sender(transaction)
     except UNREADABLE as error:
         raise RpcError(
-            INVALID_PARAMS, f"failed to decode signed transaction: {error_text(error)}"
+            INVALID_PARAMS, f"failed to decode signed transaction: {read_text(error)}"
         ) from error
     return transaction
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from eth_utils import ValidationError
-
 from precompiles.spec import EXECUTOR_ADDRESS, SELECTOR_BYTES, WORD_BYTES
 from pyevm_agents.abi.values import compute_topic, decode_values
 from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.errors import UnrecordedFault
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +53,7 @@ class ViewCalls:
             result = self.at.chain.call(
                 call, header=self.at.header, overrides=self.accounts, trace=_remove_executor
             )
-        except ValidationError:  # An override leaves a balance or a nonce that no call can have.
+        except RuleError:  # An override leaves a balance or a nonce that no call can have.
             return None
         except UnrecordedFault:
             return None

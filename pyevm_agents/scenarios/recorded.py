@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from eth_abi import encode
 from eth_typing import Address
-from eth_utils import ValidationError
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.bundled import load_artifact
@@ -25,6 +24,7 @@ from pyevm_agents.model_registry.profiles import ALIASES
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
 from pyevm_agents.recordings import record_chain, record_state
 from pyevm_agents.scenarios.wallet import WalletDemo
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -177,7 +177,7 @@ class _GasProbe:
         self._log.clear()
         try:
             self.computation = self._chain.call(replace(self._call, gas=gas)).computation
-        except ValidationError:  # Below the intrinsic gas.
+        except RuleError:  # Below the intrinsic gas.
             return 0
         return sum(exchange.generation is not None for exchange in self._log)
 

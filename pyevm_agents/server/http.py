@@ -14,6 +14,7 @@ from pyevm_agents.rpc.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from pyevm_agents.rpc.request import encode_error
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.server.page_files import PageFiles
+from pyevm_agents.server.request_head import RequestHead, check_head
 from pyevm_agents.server.websocket import WebSocket
 
 if TYPE_CHECKING:
@@ -112,10 +113,12 @@ class HttpHandler:
         """Return the response of a rejected request; None if accepted."""
         if self.is_stopping:
             return _close_after(_build_text_response(503, "The server is stopping."))
-        if (ambiguity := _find_ambiguity(request)) is not None:
-            return _close_after(_build_text_response(400, ambiguity))
-        reason = self._explain_refusal(request.headers.get("Host"), request.headers.get("Origin"))
-        return None if reason is None else _build_text_response(403, reason)
+        head = RequestHead.decode(request.raw_path.encode(), request.raw_headers)
+        refusal = check_head(head, self._explain_refusal)
+        if refusal is None:
+            return None
+        response = _build_text_response(refusal.status, refusal.reason)
+        return _close_after(response) if refusal.is_last else response
 
     async def _post(self, request: web.BaseRequest, shared: Mapping[str, str]) -> web.Response:
         self.receiving[request.protocol] = None
@@ -178,20 +181,6 @@ class HttpHandler:
             return await socket.serve(request)
         finally:
             self._sockets.discard(socket)
-
-
-def _find_ambiguity(request: web.BaseRequest) -> str | None:
-    """Return how a request's headers contradict each other, or None."""
-    for name in ("Host", "Origin"):
-        if len(request.headers.getall(name, ())) > 1:
-            return f"The request has more than one {name} header; send one."
-    # An absolute target names the host as well. Source: RFC 9112, section 3.2.2.
-    scheme, separator, rest = request.raw_path.partition("://")
-    if separator and scheme.isalpha():
-        named = rest.partition("/")[0]
-        if named.lower() != request.headers.get("Host", "").lower():
-            return f"The target's host {named[:100]!r} is not that of the Host header."
-    return None
 
 
 def _build_cors_headers(origin: str | None) -> dict[str, str]:

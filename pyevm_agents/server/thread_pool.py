@@ -4,10 +4,10 @@ Fairness: a method may use at most as many threads as are left free. Of 64 threa
 gets 32 and a second one 16; only after seven blocked methods does an eighth have to wait.
 
 A stack of 256 MiB is address space, not memory: 1,024 nested calls or creations take less than 1
-MiB (CPython 3.11.7 and 3.13.0; 512 KiB are too few). The rest is for bugs. py_ecc, which py-evm
-imports, sets Python's recursion limit to 100,000, and C functions can use 2 KiB a level: an endless
-recursion through `sorted` crashes the process with 128 MiB of stack, and raises RecursionError with
-256.
+MiB (CPython 3.11.7 and 3.13.0; 512 KiB are too few). The rest is for bugs: C functions can use 2
+KiB a level, and an embedding program may set Python's recursion limit to 100,000. An endless
+recursion through `sorted` then crashes the process with 128 MiB of stack, and raises RecursionError
+with 256.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from eth.db.batch import BatchDB
 from eth.db.chain import ChainDB
 from eth.vm.chain_context import ChainContext
 from eth.vm.forks import ParisVM
-from eth_utils import ValidationError
 
 from pyevm_agents.chain.calls import apply_overrides, move_precompiles
 from pyevm_agents.chain.transactions import (
@@ -39,7 +38,7 @@ from pyevm_agents.simulation.vm import (
     build_simulated_vm,
     has_base_fee,
 )
-from pyevm_agents.vm import AgentState
+from pyevm_agents.vm import AgentState, RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -208,7 +207,7 @@ class Simulation:
         return vm
 
     def _execute(
-        self, request: SimulatedBlockRequest, vm: VirtualMachineAPI, header: BlockHeaderAPI
+        self, request: SimulatedBlockRequest, vm: SimulatedVM, header: BlockHeaderAPI
     ) -> tuple[
         BlockHeaderAPI,
         list[SignedTransactionAPI],
@@ -221,8 +220,7 @@ class Simulation:
             before = header.gas_used
             receipt, computation = vm.apply_transaction(header, transaction)
             assert isinstance(computation, SimulatedComputation)  # noqa: S101 - of this VM class
-            header = vm.add_receipt_to_header(header, receipt)
-            header = vm.increment_blob_gas_used(header, transaction)
+            header = vm.add_to_header(header, transaction, receipt)
             self._gas -= header.gas_used - before
             transactions.append(transaction)
             receipts.append(receipt)
@@ -276,5 +274,5 @@ def _move_precompiles(
     """
     try:
         return move_precompiles(fork, request.accounts)
-    except ValidationError as error:
+    except RuleError as error:
         raise SimulationError(SERVER_ERROR, str(error)) from error

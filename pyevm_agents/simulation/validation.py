@@ -1,5 +1,9 @@
 """Validation of simulated calls, in geth's order, with geth's messages and codes.
 
+The limits are those of `vm.transaction_rules`, whose messages are those of geth's txpool: a
+simulation has the ones of an execution, and checks some rules only if asked to. A call may have
+more gas than a transaction (EIP-7825).
+
 Source: execution-apis, `eth_simulateV1`; geth, core/state_transition.go and
 internal/ethapi/errors.go.
 """
@@ -8,20 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eth.vm.forks.prague.state import PragueState
 from eth_utils import to_checksum_address
 
-from pyevm_agents.chain.transactions import (
-    BLOB_GAS,
-    BLOB_TYPE,
-    DYNAMIC_FEE_TYPE,
-    get_transaction_type,
-)
+from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, get_transaction_type
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.vm import floor_gas, intrinsic_gas
+from pyevm_agents.vm import BLOB_VERSION, MAX_NONCE, calculate_max_cost_wei, intrinsic_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
+
+    from pyevm_agents.vm import TransactionRules
 
 INVALID_PARAMS = -32602
 SERVER_ERROR = -32000
@@ -37,9 +37,6 @@ BLOCK_TIMESTAMPS = -38021
 INITCODE_SIZE = -38025
 TOO_MANY_BLOCKS = -38026
 
-MAX_NONCE = 2**64 - 1
-BLOB_VERSION = 1
-
 
 class SimulationError(AgentsError):
     """An invalid simulation request, with the JSON-RPC error code that geth uses."""
@@ -51,12 +48,17 @@ class SimulationError(AgentsError):
 
 
 def require_valid(
-    transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool, has_base_fee: bool
+    transaction: SignedTransactionAPI,
+    state: StateAPI,
+    rules: TransactionRules,
+    *,
+    validates: bool,
+    has_base_fee: bool,
 ) -> None:
     """Reject a call that can't be executed.
 
-    Input:  `validates`: whether nonces and fees are checked. `has_base_fee`: whether the block has
-            a base fee.
+    Input:  the rules of the block's fork. `validates`: whether nonces and fees are checked.
+            `has_base_fee`: whether the block has a base fee.
     Raises: SimulationError: with geth's code and message.
     """
     if validates:
@@ -64,9 +66,9 @@ def require_valid(
     if has_base_fee:
         _require_fee(transaction, int(state.base_fee), validates=validates)
     if get_transaction_type(transaction) == BLOB_TYPE:
-        _require_blobs(transaction, state, validates=validates)
+        _require_blobs(transaction, state, rules, validates=validates)
     _require_funds(transaction, state)
-    _require_gas(transaction, state)
+    _require_gas(transaction, state, rules)
 
 
 def _make_error(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
@@ -108,7 +110,9 @@ def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates:
         )
 
 
-def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool) -> None:
+def _require_blobs(
+    transaction: SignedTransactionAPI, state: StateAPI, rules: TransactionRules, *, validates: bool
+) -> None:
     if not transaction.to:
         raise _make_error(
             transaction, INTERNAL_ERROR, "input transaction of type blob cannot create contracts"
@@ -116,6 +120,8 @@ def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, valida
     hashes = transaction.blob_versioned_hashes
     if not hashes:
         raise _make_error(transaction, INTERNAL_ERROR, "blob transaction missing blob hashes")
+    if len(hashes) > rules.max_blobs:
+        raise _make_error(transaction, INTERNAL_ERROR, "blob transaction has too many blobs")
     for index, blob_hash in enumerate(hashes):
         if blob_hash[0] != BLOB_VERSION:
             raise _make_error(transaction, INTERNAL_ERROR, f"blob {index} has invalid hash version")
@@ -131,10 +137,7 @@ def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, valida
 
 
 def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
-    cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
-    if get_transaction_type(transaction) == BLOB_TYPE:
-        blobs = len(transaction.blob_versioned_hashes)
-        cost += BLOB_GAS * blobs * transaction.max_fee_per_blob_gas
+    cost = calculate_max_cost_wei(transaction)
     balance = state.get_balance(transaction.sender)
     if balance < cost:
         raise _make_error(
@@ -145,13 +148,15 @@ def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
         )
 
 
-def _require_gas(transaction: SignedTransactionAPI, state: StateAPI) -> None:
+def _require_gas(
+    transaction: SignedTransactionAPI, state: StateAPI, rules: TransactionRules
+) -> None:
     least = intrinsic_gas(transaction)
     if transaction.gas < least:
         reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
         raise _make_error(transaction, INTRINSIC_GAS, reason)
-    floor = floor_gas(transaction)
-    if isinstance(state, PragueState) and transaction.gas < floor:
+    floor = rules.compute_floor_gas(transaction)
+    if transaction.gas < floor:
         reason = f"insufficient gas for floor data gas cost: gas {transaction.gas}, minimum {floor}"
         raise _make_error(transaction, INTRINSIC_GAS, reason)
     computation_class: Any = state.computation_class

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth._utils.address import force_bytes_to_address
-from eth.vm.base import VM
 from eth.vm.computation import BaseComputation
 from eth.vm.forks import LondonVM
 from eth.vm.opcode_values import SELFDESTRUCT
@@ -19,7 +18,8 @@ from eth.vm.state import BaseState, BaseTransactionExecutor
 from eth_typing import Address
 
 from precompiles.spec import WORD_BYTES
-from pyevm_agents.simulation.validation import MAX_NONCE, require_valid
+from pyevm_agents.simulation.validation import require_valid
+from pyevm_agents.vm import CANCUN_RULES, MAX_NONCE, TransactionRules, WatchedVM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -62,7 +62,7 @@ class SimulationRules:
     """None: derived from the header."""
 
 
-def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[SimulatedVM]:
+def build_simulated_vm(vm_class: type[WatchedVM], rules: SimulationRules) -> type[SimulatedVM]:
     """Build a VM class for one simulated block of the same fork."""
     plain_state = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
     plain = plain_state.computation_class
@@ -78,10 +78,12 @@ def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[Simul
             "remembers_reads": False,
         },
     )
+    plain_executor = plain_state.transaction_executor_class
     executor_class = type(
         "SimulatedTransactionExecutor",
-        (_SimulatedExecutor, plain_state.transaction_executor_class),
-        {"rules": rules},
+        (_SimulatedExecutor, plain_executor),
+        # An older fork of a foreign chain has no rules of its own: none of Cancun's limits is less.
+        {"simulation": rules, "rules": getattr(plain_executor, "rules", CANCUN_RULES)},
     )
     state_class = type(
         "SimulatedState",
@@ -95,12 +97,12 @@ def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[Simul
     return type("SimulatedVM", (SimulatedVM, vm_class), {"_state_class": state_class})
 
 
-def has_base_fee(vm_class: type[VM]) -> bool:
+def has_base_fee(vm_class: type[WatchedVM]) -> bool:
     """Return whether blocks of a fork have a base fee."""
     return issubclass(vm_class, LondonVM)
 
 
-class SimulatedVM(VM):
+class SimulatedVM(WatchedVM):
     """A VM for a block whose parents are not in the database."""
 
     parents: Iterable[Hash32] = ()
@@ -191,19 +193,21 @@ class _SimulatedState(BaseState):
 
 
 class _SimulatedExecutor(BaseTransactionExecutor):
-    rules: ClassVar[SimulationRules]
+    rules: ClassVar[TransactionRules]
+    simulation: ClassVar[SimulationRules]
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
         require_valid(
             transaction,
             self.vm_state,
-            validates=self.rules.validates,
-            has_base_fee=self.rules.has_base_fee,
+            self.rules,
+            validates=self.simulation.validates,
+            has_base_fee=self.simulation.has_base_fee,
         )
 
     def calc_data_fee(self, transaction: Any) -> int:  # noqa: ANN401 - py-evm's has no type for it
         # Blobs without a fee, if fees are not checked, cost nothing, as in geth.
-        if not self.rules.validates and transaction.max_fee_per_blob_gas == 0:
+        if not self.simulation.validates and transaction.max_fee_per_blob_gas == 0:
             return 0
         executor: Any = super()
         return int(executor.calc_data_fee(transaction))

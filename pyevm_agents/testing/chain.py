@@ -20,7 +20,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from eth.exceptions import VMError
-from eth_utils import ValidationError, to_canonical_address, to_checksum_address
+from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.agents.trace import extract_agent_steps
@@ -60,6 +60,7 @@ from pyevm_agents.testing.run_log import (
     open_sources,
     record_runs,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -512,7 +513,7 @@ class AgentChain:
         block = location[0].block
         try:
             gas = self._estimate_gas(block.transactions[0], block.header, model)
-        except (VMError, ValidationError, EngineFault):
+        except (VMError, RuleError, EngineFault):
             return None
         if gas is None:
             limit = self.chain.fork.cap_gas(block.header.gas_limit)

@@ -5,10 +5,10 @@ Arguments are found by position or by name.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from eth_abi import encode
 from eth_abi.abi import is_encodable
 from eth_utils.abi import collapse_if_tuple
@@ -105,7 +105,7 @@ def read_contract(file: Path) -> CompiledContract | None:
     Raises: ConfigError: the file can't be read.
     """
     try:
-        form = json.loads(file.read_text(encoding="utf-8"))
+        form = orjson.loads(file.read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"the artifact {file} can't be read: {error}; compile it again"

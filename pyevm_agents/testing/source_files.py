@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from eth_utils import keccak
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _parse_metadata(metadata: object) -> object:
     if not isinstance(metadata, str):
         return metadata
     try:
-        return json.loads(metadata)
+        return orjson.loads(metadata)
     except ValueError:
         return None
 
@@ -123,7 +123,7 @@ def _read_hardhat_metadata(form: Mapping[str, Any], file: Path) -> object:
             )
             build = folder / f"{form['buildInfoId']}.output.json"
         else:
-            debug = json.loads(file.with_suffix(".dbg.json").read_text(encoding="utf-8"))
+            debug = orjson.loads(file.with_suffix(".dbg.json").read_bytes())
             build = (file.parent / debug["buildInfo"]).resolve()
         contracts = _read_build(build, build.stat().st_mtime_ns)
     except (OSError, ValueError, LookupError, TypeError, StopIteration):
@@ -136,7 +136,7 @@ def _read_hardhat_metadata(form: Mapping[str, Any], file: Path) -> object:
 def _read_build(file: Path, modified_ns: int) -> dict[tuple[Any, Any], object]:
     """Return the metadata of a compilation's contracts, by source and name."""
     del modified_ns  # A part of the cache's key.
-    contracts = json.loads(file.read_text(encoding="utf-8"))["output"]["contracts"]
+    contracts = orjson.loads(file.read_bytes())["output"]["contracts"]
     return {
         (source, name): contract.get("metadata")
         for source, by_name in contracts.items()

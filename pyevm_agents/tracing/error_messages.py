@@ -5,6 +5,7 @@ Source: geth, `core/vm/errors.go`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eth.exceptions import (
@@ -75,6 +76,9 @@ PRECOMPILE_ERRORS = {
 }
 """Beginnings of the messages of precompiles, and geth's. Source: geth, `core/vm/contracts.go`."""
 
+INVALID_OPCODE = re.compile(r"Invalid opcode (0x[0-9a-f]+) @")
+"""Source: py-evm, `eth.vm.logic.invalid.InvalidOpcode`."""
+
 ERROR_SELECTOR = bytes.fromhex("08c379a0")
 PANIC_SELECTOR = bytes.fromhex("4e487b71")
 
@@ -98,6 +102,28 @@ def describe_error(error: VMError, op: int | None) -> str:
     if isinstance(error, InvalidInstruction) and op is not None:
         return f"invalid opcode: {get_opcode(op).name}"
     return _ERROR_MESSAGES.get(type(error)) or _describe_precompile_error(str(error))
+
+
+def describe_halt(error: VMError) -> str:
+    """Return geth's message for a failed transaction or call, of which only the error is known.
+
+    py-evm's text follows geth's words where it tells more: gas that lacks, a precompile's reason.
+    """
+    text = read_text(error)
+    opcode = INVALID_OPCODE.match(text)
+    if opcode is not None:
+        return describe_error(error, int(opcode[1], 16))
+    words = describe_error(error, None)
+    if words not in {OUT_OF_GAS, PRECOMPILE_FAILED}:
+        return words
+    detail = text.removeprefix("Out of gas").removeprefix(": ")
+    return f"{words}: {detail}" if detail else words
+
+
+def read_text(error: Exception) -> str:
+    """Return the message of a py-evm error: the first text argument, without the numbers."""
+    texts = [argument for argument in error.args if isinstance(argument, str)]
+    return texts[0] if texts else str(error)
 
 
 def _describe_precompile_error(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rlp
 from eth._utils.address import (
     force_bytes_to_address,
     generate_contract_address,
@@ -13,15 +12,11 @@ from eth._utils.address import (
 from eth._utils.state import code_is_delegation_designation
 from eth.vm.forks.prague.constants import (
     DELEGATION_DESIGNATION_PREFIX,
-    MAGIC,
     SET_CODE_TRANSACTION_TYPE,
 )
 from eth.vm.forks.prague.state import PragueState
 from eth.vm.stack import to_bytes, to_int
-from eth_keys import keys
-from eth_keys.exceptions import BadSignature
 from eth_typing import Address
-from eth_utils import ValidationError
 
 from pyevm_agents.tracing.opcodes import (
     CALLS,
@@ -33,6 +28,7 @@ from pyevm_agents.tracing.opcodes import (
     get_opcode,
 )
 from pyevm_agents.tracing.tracer import get_stack
+from pyevm_agents.vm.authorizations import recover_authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,14 +91,6 @@ def recover_authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
     if transaction.type_id != SET_CODE_TRANSACTION_TYPE:
         return
     for authorization in transaction.authorization_list:
-        message = MAGIC + rlp.encode(
-            [authorization.chain_id, authorization.address, authorization.nonce]
-        )
-        try:
-            signature = keys.Signature(
-                vrs=(authorization.y_parity, authorization.r, authorization.s)
-            )
-            signer = signature.recover_public_key_from_msg(message)
-        except (BadSignature, ValidationError):
-            continue  # An invalid signature, without a signer.
-        yield Address(signer.to_canonical_address())
+        authority = recover_authority(authorization)
+        if authority is not None:
+            yield authority

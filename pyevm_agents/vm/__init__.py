@@ -7,9 +7,9 @@ These are the only subclasses of py-evm's VM classes.
 * state.py: a state that notifies a listener of transactions and calls
 * computation.py: a call of the EVM, with the generation and inference of the executor
 * interruption.py: the end of a simulated call by another thread
-* transaction_rules.py: validity of transactions
+* transaction_rules.py: validity of transactions; rule_error.py: what breaks a rule
 * transaction_executor.py: execution and cost of transactions
-* balances.py: transfers beyond the highest balance
+* balances.py: transfers beyond the highest balance; authorizations.py: delegations (EIP-7702)
 * block_requests.py: requests to the consensus layer, and system contracts that fail
 * headers.py: blocks and headers; header_bounds.py: bounds of their integers
 * forks.py: parameters of the forks; blobs.py: of their blobs
@@ -43,12 +43,16 @@ from pyevm_agents.vm.fork_block import ForkBlock
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
 from pyevm_agents.vm.header_bounds import find_oversized_quantity
 from pyevm_agents.vm.interruption import InterruptedExecutionError, Interruption
+from pyevm_agents.vm.rule_error import RuleError
 from pyevm_agents.vm.state import ExecutionListener, NestedCallError
 from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor
 from pyevm_agents.vm.transaction_rules import (
     BLOB_VERSION,
+    CANCUN_RULES,
+    MAX_NONCE,
     InvalidTransactionError,
     TransactionRefusal,
+    TransactionRules,
     TransactionTerms,
     calculate_max_cost_wei,
     describe_low_nonce,
@@ -62,7 +66,9 @@ from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
 __all__ = [
     "BLOB_VERSION",
     "CANCUN",
+    "CANCUN_RULES",
     "FORKS",
+    "MAX_NONCE",
     "PRAGUE",
     "AgentComputation",
     "AgentMiningChain",
@@ -82,7 +88,9 @@ __all__ = [
     "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",
+    "RuleError",
     "TransactionRefusal",
+    "TransactionRules",
     "TransactionTerms",
     "WatchedVM",
     "build_chain_class",

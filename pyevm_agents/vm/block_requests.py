@@ -19,9 +19,10 @@ from eth.vm.forks.prague.constants import (
     WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
     WITHDRAWAL_REQUEST_TYPE,
 )
-from eth_utils import ValidationError, to_checksum_address
+from eth_utils import to_checksum_address
 
 from precompiles.spec import WORD_BYTES
+from pyevm_agents.vm.rule_error import RuleError
 
 if TYPE_CHECKING:
     from eth.abc import BlockAPI
@@ -40,10 +41,17 @@ class BlockRefusal(Enum):
     SYSTEM_CONTRACT_EMPTY = auto()
     SYSTEM_CONTRACT_CALL_FAILED = auto()
     INVALID_DEPOSIT_EVENT_LAYOUT = auto()
+    INVALID_BLOCK_NUMBER = auto()
+    INCORRECT_BLOCK_FORMAT = auto()
+    """A header field that py-evm refuses in an imported block; the message names it."""
+
+    INCORRECT_EXCESS_BLOB_GAS = auto()
+    INCORRECT_BLOB_GAS_USED = auto()
+    RLP_BLOCK_LIMIT_EXCEEDED = auto()
 
 
-class InvalidBlockError(ValidationError):
-    """The execution of a block breaks a rule, whichever transactions it has."""
+class InvalidBlockError(RuleError):
+    """A header, or the execution of a block, breaks a rule."""
 
     def __init__(self, refusal: BlockRefusal, message: str) -> None:
         """Input: the class of the reason; a message."""

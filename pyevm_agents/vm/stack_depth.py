@@ -7,6 +7,10 @@ caller waits. CPython 3.11 has no limit of this kind, and that of 3.13 exceeds t
 
 The stack size is a setting of the process at the start of a thread, so threads start one by one.
 
+Python's recursion limit is one of the process, too. py_ecc, which py-evm imports, sets 100,000. C
+code counts as well: with that limit, nested brackets in `json.loads` exhaust 8 MiB of stack. So
+this module lowers the limit to what 1,024 levels of the EVM need.
+
 Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
 """
 
@@ -35,6 +39,16 @@ T = TypeVar("T")
 IS_BOUNDED = sys.version_info[:2] == (3, 12)
 
 RIPEMD160_ADDRESS = Address(b"\x03".rjust(20, b"\0"))
+
+PY_ECC_RECURSION_LIMIT = 100_000
+"""Source: py_ecc/__init__.py, for functions that no longer recurse."""
+
+RECURSION_LIMIT = 20 * 1_024
+"""A nested creation takes 13.2 frames (py-evm's own limit has 12), the callers' take some hundred.
+Twice as many levels of JSON fit 8 MiB of stack."""
+
+if sys.getrecursionlimit() == PY_ECC_RECURSION_LIMIT:  # A limit of the user's own stays.
+    sys.setrecursionlimit(RECURSION_LIMIT)
 
 LEVELS_OF_A_THREAD = 256
 """Nested calls per thread. The first one may start deep in a server's stack."""

@@ -9,6 +9,7 @@ transaction: `transaction_rules` alone refuse one, before anything was executed.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from eth._utils.address import generate_contract_address
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 
+log = logging.getLogger(__name__)
+
+
 class AgentTransactionExecutor(CancunTransactionExecutor):
     """The transaction rules of Cancun. Base of the later forks."""
 
@@ -56,6 +60,7 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         except InvalidTransactionError:
             raise
         except ValidationError as error:
+            log.exception("py-evm failed inside an execution: this is a bug, please report it")
             raise EngineFault(f"the execution failed inside py-evm: {error}") from error
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:

@@ -26,6 +26,7 @@ from eth_utils import ValidationError, to_checksum_address
 
 from precompiles.spec import HASH_BYTES, WORD_BYTES
 from pyevm_agents.vm.blobs import CANCUN_BLOBS, PRAGUE_BLOBS
+from pyevm_agents.vm.rule_error import RuleError
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI, TransactionFieldsAPI
@@ -74,7 +75,7 @@ class TransactionRefusal(Enum):
     TYPE_4_EMPTY_AUTHORIZATION_LIST = auto()
 
 
-class InvalidTransactionError(ValidationError):
+class InvalidTransactionError(RuleError):
     """No block may hold the transaction; nothing of it was executed."""
 
     def __init__(self, refusal: TransactionRefusal, message: str) -> None:

@@ -29,8 +29,9 @@ from eth_typing import Address
 from eth_utils import ValidationError
 
 from pyevm_agents.state import StateAccountDB, compute_list_root
+from pyevm_agents.vm.authorizations import authorize
 from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, CANCUN_BLOBS, PRAGUE_BLOBS
-from pyevm_agents.vm.block_requests import RequestsVM
+from pyevm_agents.vm.block_requests import BlockRefusal, InvalidBlockError, RequestsVM
 from pyevm_agents.vm.computation import (
     AgentComputation,
     OsakaAgentComputation,
@@ -130,6 +131,13 @@ class PragueAgentState(AgentState, PragueState):
     computation_class = PragueAgentComputation
     transaction_executor_class = PragueAgentTransactionExecutor
 
+    def process_set_code_authorizations(self, transaction: SignedTransactionAPI) -> int:
+        """Delegate the accounts of a transaction's valid authorizations; return the gas refund.
+
+        Raises: RemoteFault: an account of a fork can't be read.
+        """
+        return sum(authorize(each, self) for each in transaction.authorization_list)
+
     def begin_block(self, header: BlockHeaderAPI) -> None:
         """Run a block's system calls: the beacon root, and the parent's hash (EIP-2935)."""
         super().begin_block(header)
@@ -199,10 +207,16 @@ class WatchedVM(FrontierVM):
     def validate_block(self, block: BlockAPI) -> None:
         """Validate an imported block.
 
-        Raises: ValidationError: the block is invalid.
+        Raises: InvalidBlockError: with the reason.
         """
-        if not self.is_own_block:
+        if self.is_own_block:
+            return
+        try:
             super().validate_block(block)
+        except InvalidBlockError:
+            raise
+        except ValidationError as error:
+            raise InvalidBlockError(BlockRefusal.INCORRECT_BLOCK_FORMAT, str(error)) from error
 
     on_refusal: OnRefusal | None = None
     """Called with each transaction that an own block leaves out because it is invalid, with its
@@ -229,6 +243,14 @@ class WatchedVM(FrontierVM):
         if self.on_transaction is not None:
             self.on_transaction(transaction, receipt, computation)
         return receipt, computation
+
+    def add_to_header(
+        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI, receipt: ReceiptAPI
+    ) -> BlockHeaderAPI:
+        """Return a header that counts one more transaction's gas, blob gas and logs."""
+        return self.increment_blob_gas_used(
+            self.add_receipt_to_header(header, receipt), transaction
+        )
 
 
 class AgentVM(WatchedVM, CancunVM):
@@ -299,14 +321,6 @@ class AgentVM(WatchedVM, CancunVM):
     def _get_blob_gas_left(cls, header: BlockHeaderAPI) -> int:
         """Return the blob gas of a block that none of its transactions has used."""
         return int(cls.blobs.maximum * GAS_PER_BLOB - header.blob_gas_used)
-
-    def add_to_header(
-        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI, receipt: ReceiptAPI
-    ) -> BlockHeaderAPI:
-        """Return a header that counts one more transaction's gas, blob gas and logs."""
-        return self.increment_blob_gas_used(
-            self.add_receipt_to_header(header, receipt), transaction
-        )
 
     def apply_all_transactions(
         self, transactions: Sequence[SignedTransactionAPI], base_header: BlockHeaderAPI
@@ -409,25 +423,34 @@ class OsakaAgentVM(PragueAgentVM):
     def validate_block(self, block: BlockAPI) -> None:
         """Validate an imported block.
 
-        Raises: ValidationError: the block is invalid; also if the RLP exceeds 8 MiB (EIP-7934).
+        Raises: InvalidBlockError: with the reason; also if the RLP exceeds 8 MiB (EIP-7934).
         """
         super().validate_block(block)
         size = len(rlp.encode(block))
         if not self.is_own_block and size > MAX_BLOCK_BYTES:
-            raise ValidationError(f"block of {size} bytes: must be at most {MAX_BLOCK_BYTES}")
+            raise InvalidBlockError(
+                BlockRefusal.RLP_BLOCK_LIMIT_EXCEEDED,
+                f"block of {size} bytes: must be at most {MAX_BLOCK_BYTES}",
+            )
 
     def validate_block_blobs(self, block: BlockAPI) -> None:
         """Validate the blob gas of a block.
 
-        Raises: ValidationError: the excess or the sum is wrong.
+        Raises: InvalidBlockError: the excess or the sum is wrong.
         """
         parent = get_block_header_by_hash(block.header.parent_hash, self.chaindb)
         excess, expected = block.header.excess_blob_gas, self.blobs.compute_excess(parent)
         if excess != expected:
-            raise ValidationError(f"excess blob gas {excess}: must be {expected}")
+            raise InvalidBlockError(
+                BlockRefusal.INCORRECT_EXCESS_BLOB_GAS,
+                f"excess blob gas {excess}: must be {expected}",
+            )
         used, stated = sum(map(get_total_blob_gas, block.transactions)), block.header.blob_gas_used
         if used != stated:
-            raise ValidationError(f"blob gas used {stated}: must be {used}, that of the blobs")
+            raise InvalidBlockError(
+                BlockRefusal.INCORRECT_BLOB_GAS_USED,
+                f"blob gas used {stated}: must be {used}, that of the blobs",
+            )
 
 
 class Bpo1AgentVM(OsakaAgentVM):

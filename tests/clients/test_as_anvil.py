@@ -90,11 +90,6 @@ PROGRAMS = [
                     ],
                     reason="the estimate of a value that the sender lacks is an error, as in geth",
                 ),
-                "mined": Difference(
-                    seen=["4", "9"],
-                    reason="the first block of anvil_mine follows at once, as in hardhat_mine; the "
-                    "interval is between blocks",
-                ),
                 "dropped": Difference(
                     seen=[{"pending": 0, "queued": 0}, "success"],
                     reason="anvil_dropTransaction also drops a transaction with a later nonce",

@@ -260,6 +260,7 @@ def _ask_about_chain(asked: _Asked, token: str, sent: Mapping[str, str]) -> None
         "agent_numericModels",
     ):
         asked.keep(method)
+    asked.keep("agent_numericModelFile", "sentiment")
     for method in ("eth_getAccount", "eth_getAccountInfo", "eth_getBalance", "eth_getCode"):
         asked.keep(method, token)
     asked.keep("eth_getStorageAt", COUNTER, "0x0", "latest")

@@ -120,3 +120,58 @@ def test_the_scrolled_list_stays_where_it_is_when_blocks_come(
         page.evaluate("() => history.back()")
         page.wait("Agent runs", "h2")
         page.wait_for(f"(before) => ({FIRST_VISIBLE})() === before", before)
+
+
+FAIL_BELOW = """(lowest) => {
+    const plain = globalThis.fetch;
+    globalThis.asked = [];
+    globalThis.lowest = lowest;
+    globalThis.fetch = async (url, options) => {
+        const requests = [JSON.parse(options.body)].flat();
+        const numbers = requests
+            .filter((each) => each.method === 'eth_getBlockByNumber')
+            .map((each) => Number(each.params[0]));
+        globalThis.asked.push(numbers.length);
+        if (!numbers.some((number) => number < globalThis.lowest)) return plain(url, options);
+        const error = { code: -32005, message: 'the node is busy' };
+        return Response.json(requests.map(({ id }) => ({ jsonrpc: '2.0', id, error })));
+    };
+}"""
+"""Requests with a block below this number fail. Blocks by request are counted."""
+
+MAX_AT_ONCE = 100
+
+
+def test_a_search_that_fails_says_so_and_goes_on_where_it_ended(
+    browser: Browser, node: PageNode
+) -> None:
+    filled = int(
+        node.ask("eth_getTransactionByHash", node.mined(node.transfer()))["blockNumber"], 16
+    )
+    node.ask("anvil_mine", hex(450))
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait("Only blocks with transactions", ".filter")
+        page.evaluate(FAIL_BELOW, filled + 10)
+        page.click(".filter input")
+        page.wait("the node is busy", ".blocks .failed")
+        page.wait("Search blocks before", ".blocks button")
+        assert "No block from" in page.text(".blocks")
+        page.evaluate("() => { globalThis.lowest = 0; }")
+        page.click("text=Search again")
+        page.wait(f"{filled:,}", ".blocks td")
+        page.wait_for("() => !document.querySelector('.blocks .failed')")
+        assert max(page.evaluate("() => globalThis.asked")) <= MAX_AT_ONCE
+
+
+def test_a_search_of_which_nothing_is_answered_ends_with_the_failure(
+    browser: Browser, node: PageNode
+) -> None:
+    with browser.page(f"{node.url}/#/") as page:
+        page.wait("Only blocks with transactions", ".filter")
+        page.evaluate(FAIL_BELOW, 10**9)
+        page.click(".filter input")
+        page.wait("the node is busy", ".blocks .failed")
+        assert "No block from" not in page.text(".blocks")
+        page.evaluate("() => { globalThis.lowest = 0; }")
+        page.click("text=Search again")
+        page.wait_for("() => document.querySelector('.blocks tr[data-index]')")

@@ -12,8 +12,10 @@ import {ICouncilClient} from "../../council/ICouncilClient.sol";
 
 /// @title A market on a question with yes or no, which a council answers
 /// @notice It asks at deployment. Stakes are taken while the council's agents commit, so nobody stakes after a reveal.
-///   Those who staked on the answer share all stakes. If the council fails, answers neither yes nor no, or nobody staked
-///   on the answer, everybody gets the own stakes back.
+///   Those who staked on the answer share all stakes. If the council fails, answers neither yes nor no, its vote is a tie that
+///   one judge broke, or nobody staked on the answer, everybody gets the own stakes back.
+///   Whoever disputes the answer puts up the stakes, too: the market declares them to the council. It takes a token only of
+///   a council without disputes, as nobody knows what a token is worth in wei.
 contract PredictionMarket is ICouncilClient, ReentrancyGuard {
     using SafeERC20 for IERC20;
 
@@ -42,6 +44,9 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
     /// @notice The call's value is not the stake, or what arrived is not the amount, or it is zero.
     error WrongStake(uint256 amount, uint256 received);
 
+    /// @notice A dispute's bonds could not cover stakes in a token.
+    error StakesUncovered(address token);
+
     /// @notice The account has nothing to claim.
     error NothingToClaim(address account);
 
@@ -65,6 +70,7 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
     /// @notice Who paid the council, and gets back what the council gives back.
     address payable public immutable sponsor;
     uint256 public immutable requestId;
+    bool private immutable isDisputable;
 
     Result public result;
     mapping(bool onYes => mapping(address account => uint256)) public stakeOf;
@@ -84,6 +90,8 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
         uint256 deadline
     ) payable {
         (oracle, token, sponsor) = (oracle_, token_, payable(msg.sender));
+        isDisputable = oracle_.rules().terms().disputeWindow > 0;
+        _requireCovered();
         IAgentCouncilOracle.AgentCapabilities memory none;
         requestId = oracle_.createRequest{value: msg.value}(
             question, numInfoAgents, bond, deadline, address(0), SPECIFICATIONS, none
@@ -99,6 +107,7 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
         stakeOf[onYes][msg.sender] += amount;
         totalOf[onYes] += amount;
         emit Staked(msg.sender, onYes, amount);
+        if (isDisputable) _declare(totalOf[true] + totalOf[false]);
     }
 
     /// @inheritdoc ICouncilClient
@@ -135,6 +144,20 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
         return oracle.withdraw(address(0), sponsor);
     }
 
+    function _declare(uint256 valueWei) internal virtual {
+        oracle.declareValue(requestId, valueWei);
+    }
+
+    function _requireCovered() internal view virtual {
+        if (isDisputable && address(token) != address(0)) revert StakesUncovered(address(token));
+    }
+
+    /// @dev Whether votes decided. One judge has less at stake than a market.
+    function _isVoted() internal view virtual returns (bool) {
+        (address[] memory judges,) = oracle.judgesOf(requestId, false);
+        return judges.length == 0;
+    }
+
     function _requireOracle() internal view virtual {
         if (msg.sender != address(oracle)) revert NotOracle(msg.sender);
     }
@@ -156,7 +179,7 @@ contract PredictionMarket is ICouncilClient, ReentrancyGuard {
 
     function _settle(bool resolved, bytes memory answer) private {
         if (result != Result.Open) revert AlreadySettled(result);
-        Result found = resolved ? _resultOf(answer) : Result.Refund;
+        Result found = resolved && _isVoted() ? _resultOf(answer) : Result.Refund;
         if (found != Result.Refund) {
             stakesLeft = totalOf[found == Result.Yes];
             if (stakesLeft == 0) found = Result.Refund;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.24;
 
+import {CouncilOptions} from "../../council/CouncilOptions.sol";
 import {CouncilText} from "../../council/CouncilText.sol";
 import {LongAnswer} from "../../council/LongAnswer.sol";
 
@@ -20,6 +21,10 @@ contract CouncilTexts {
 
     function readVerdict(bytes calldata verdict, uint256 count) external pure returns (uint256, bytes memory) {
         return CouncilText.readVerdict(verdict, count);
+    }
+
+    function findOnly(bytes calldata specifications, bytes calldata text) external pure returns (uint8) {
+        return CouncilOptions.findOnly(specifications, text);
     }
 
     function encodeLong(bytes32 contentHash, string calldata uri) external pure returns (bytes memory) {

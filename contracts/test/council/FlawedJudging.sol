@@ -31,7 +31,7 @@ contract FlawedJudging is AgentCouncilOracle {
 
     function _fail(uint256 requestId, Round storage round, string memory reason) internal override {
         bool isOption = keccak256(bytes(reason)) == keccak256("no option");
-        if (flaw == Flaw.NoOption && isOption) _startDraw(requestId, round, false);
+        if (flaw == Flaw.NoOption && isOption) _startDraw(requestId, round);
         else super._fail(requestId, round, reason);
     }
 
@@ -40,8 +40,8 @@ contract FlawedJudging is AgentCouncilOracle {
         return super._randomnessOf(seedBlock, header);
     }
 
-    function _replaceJudge(uint256 requestId, Round storage round, bool ofDispute) internal override {
+    function _replaceJudge(uint256 requestId, Round storage round) internal override {
         if (flaw == Flaw.NoTimeout) revert NothingDue(requestId, round.phase, round.endsAt);
-        super._replaceJudge(requestId, round, ofDispute);
+        super._replaceJudge(requestId, round);
     }
 }

@@ -11,7 +11,6 @@ contract FlawedPayments is AgentCouncilOracle {
     enum Flaw {
         Push, // wei are sent when they are credited
         LateUpdate, // `withdraw` sends before it updates, without a guard
-        DuplicateWinners, // each name in the list of winners is paid
         NoCommitments, // nothing ends a request without commitments
         NoRefund, // a failed request refunds nothing
         StuckBonds // the bonds of a failed request's others stay
@@ -23,26 +22,12 @@ contract FlawedPayments is AgentCouncilOracle {
         flaw = flaw_;
     }
 
-    function aggregate(uint256 requestId, bytes calldata answer, address[] calldata winners, bytes calldata)
-        external
-        override
-    {
-        Round storage round = rounds[requestId];
-        require(flaw == Flaw.DuplicateWinners && msg.sender == panels[requestId][false].judge);
-        round.phase = Phase.Distributed;
-        for (uint256 i = 0; i < winners.length; i++) {
-            require(roleOf[requestId][winners[i]] <= MAX_INFO_AGENTS);
-            _credit(address(0), winners[i], round.reward / winners.length + round.bond);
-        }
-        emit ResolutionFinalized(requestId, answer);
-    }
-
     function withdraw(address token, address payable to) external override returns (uint256 amount) {
-        amount = claimable[token][msg.sender];
+        amount = _claimable[token][msg.sender];
         require(amount > 0);
-        if (flaw != Flaw.LateUpdate) claimable[token][msg.sender] = 0;
+        if (flaw != Flaw.LateUpdate) _claimable[token][msg.sender] = 0;
         _send(token, to, amount);
-        claimable[token][msg.sender] = 0;
+        _claimable[token][msg.sender] = 0;
     }
 
     function _credit(address token, address account, uint256 amount) internal override {

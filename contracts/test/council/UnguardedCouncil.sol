@@ -18,11 +18,11 @@ contract UnguardedCouncil is AgentCouncilOracle {
     }
 
     function withdraw(address token, address payable to) external override returns (uint256 amount) {
-        amount = claimable[token][msg.sender];
+        amount = _claimable[token][msg.sender];
         require(amount > 0);
-        if (!updatesLate) claimable[token][msg.sender] = 0;
+        if (!updatesLate) _claimable[token][msg.sender] = 0;
         _send(token, to, amount);
-        claimable[token][msg.sender] = 0;
+        _claimable[token][msg.sender] = 0;
     }
 
     function _pull(address token, uint256 amount) internal override {

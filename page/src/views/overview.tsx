@@ -187,7 +187,7 @@ function Blocks() {
   useEffect(() => {
     if (hasFilter && isOpen) void searchBlocks();
   }, [hasFilter, last, chain, isOpen]);
-  const { numbers, added, oldest } = filled.value;
+  const { numbers, added, oldest, error } = filled.value;
   return (
     <section aria-labelledby="blocks" class="blocks">
       <h2 id="blocks">Blocks {last !== undefined && <span class="dim">{formatInteger(last + 1)}</span>}</h2>
@@ -199,8 +199,16 @@ function Blocks() {
         />
         Only blocks with transactions
       </label>
+      {hasFilter && error !== null && (
+        <p class="failed">
+          Search for transactions: <Text text={explainError(error)} />{' '}
+          <button type="button" class="quiet" onClick={() => void searchBlocks(oldest >= 0)}>
+            Search again
+          </button>
+        </p>
+      )}
       {last === undefined || (hasFilter && oldest < 0) ? (
-        <p class="dim">Loading…</p>
+        <p class="dim">{hasFilter && error !== null ? 'No block was searched.' : 'Loading…'}</p>
       ) : hasFilter ? (
         <>
           <BlockList

@@ -15,8 +15,8 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from pyevm_agents.bench.measurement.results import FORM, Report
-from pyevm_agents.config.strict_json import parse_json
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from pathlib import Path

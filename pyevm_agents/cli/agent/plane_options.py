@@ -10,7 +10,12 @@ import click
 
 from pyevm_agents.cli.known_abis import abi_option
 from pyevm_agents.cli.options.group import add_option_group
-from pyevm_agents.cli.options.models import adapter_option, is_given, models_option
+from pyevm_agents.cli.options.models import (
+    adapter_option,
+    is_given,
+    models_option,
+    numeric_models_option,
+)
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.store import store_option
 from pyevm_agents.control.plane_config import PlaneConfig
@@ -18,7 +23,7 @@ from pyevm_agents.local_node import NodeConfig
 from pyevm_agents.models.store.store import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyevm_agents.cli.agent.treasury_options import TreasuryChoices
     from pyevm_agents.control.plane_config import DeployedAgent
@@ -32,6 +37,7 @@ class PlaneChoices:
 
     models: tuple[ModelChoice, ...]
     adapter: Adapter
+    numeric_files: Mapping[str, str]
     no_model: bool
     threads: int | None
     store_path: Path | None
@@ -52,11 +58,12 @@ class PlaneChoices:
         *,
         confirms: bool,
         resumes: bool = True,
+        endpoints: Mapping[str, str] | None = None,
     ) -> PlaneConfig:
         """Return the config of these options, of the agents and of the treasury.
 
         Input:
-            confirms, resumes: as in `PlaneConfig`.
+            confirms, resumes, endpoints: as in `PlaneConfig`.
 
         Raises: ConfigError: the operator's keystore can't be opened.
         """
@@ -70,6 +77,7 @@ class PlaneChoices:
             agents=tuple(agents),
             node=NodeConfig(
                 models=models,
+                numeric_models=self.numeric_files,
                 threads=self.threads,
                 store_path=MEMORY if self.no_store else self.store_path,
                 fixture=self.fixture,
@@ -84,6 +92,7 @@ class PlaneChoices:
             treasury=treasury.config,
             operator_key=treasury.open_operator(),
             confirms=confirms,
+            endpoints=endpoints or {},
             resumes=resumes,
         )
 
@@ -91,6 +100,7 @@ class PlaneChoices:
 _OPTIONS = (
     models_option,
     adapter_option,
+    numeric_models_option,
     click.option("--no-model", is_flag=True, help="Run a plain chain, without a model at 0x19."),
     click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Of the engine."),
     store_option,

@@ -10,12 +10,14 @@ import click
 from eth_utils import to_canonical_address, to_checksum_address
 
 from pyevm_agents.abi.registries import REGISTRY_ADDRESSES, TESTNET
+from pyevm_agents.cli.agent.public_url import public_url_option
 from pyevm_agents.cli.options.sender import add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.output import err, json_option, out
-from pyevm_agents.client.contract import require_code
+from pyevm_agents.client.contract_kinds import IDENTITY_REGISTRY, require_kind
 from pyevm_agents.control.identity import register_agent
 from pyevm_agents.manifests.agent_folder import AgentFolder
+from pyevm_agents.manifests.endpoints import build_endpoints, name_endpoints
 
 if TYPE_CHECKING:
     from pyevm_agents.cli.options.sender import Sender
@@ -41,14 +43,16 @@ Examples:
     help="Where the registration document will be, such as https://…/.well-known/"
     "agent-registration.json.  [default: the document itself is stored on the chain]",
 )  # fmt: skip
+@public_url_option
 @add_sender_options
 @json_option
-def register(
+def register(  # noqa: PLR0913 - one for each option
     sender: Sender,
     *,
     folder: Path,
     registry: bytes | None,
     uri: str | None,
+    public_url: str | None,
     as_json: bool,
 ) -> None:
     """Register the agent of FOLDER in the identity registry of ERC-8004, as the sender's.
@@ -58,8 +62,10 @@ def register(
     the command again to complete the same entry.
     """
     agent = AgentFolder(folder)
+    if public_url is not None:
+        agent.write_manifest(name_endpoints(agent.read_manifest(), build_endpoints(public_url)))
     address = _choose_registry(agent) if registry is None else registry
-    require_code(sender.client, address)
+    require_kind(sender.client, "--registry", address, IDENTITY_REGISTRY)
     tell = partial((err if as_json else out).print, soft_wrap=True, markup=False)
     result = register_agent(agent, sender.account, address, uri=uri, tell=tell)
     _print_result(result, sender.account, as_json=as_json)

@@ -6,21 +6,23 @@ import asyncio
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 import click
 
 from pyevm_agents.cli.agent.agent_type import AGENT_TYPE
 from pyevm_agents.cli.agent.plane_options import add_plane_options
+from pyevm_agents.cli.agent.public_url import public_url_option
 from pyevm_agents.cli.agent.treasury_options import add_treasury_options
 from pyevm_agents.cli.options.models import allow_host_option, allow_origin_option
 from pyevm_agents.cli.output import StatusLine, err
 from pyevm_agents.cli.store import warn_run
-from pyevm_agents.control.access import MCP_PATH
 from pyevm_agents.control.agent_template import DEFAULT_PORT
 from pyevm_agents.control.app import bind_socket, build_app, build_server
 from pyevm_agents.control.mcp_tools import build_mcp_server
 from pyevm_agents.control.open_plane import open_plane
+from pyevm_agents.manifests.endpoints import MCP_PATH, build_endpoints, build_listening_url
 from pyevm_agents.oracle.rpc_methods import METHODS as ORACLE_METHODS
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server, ServerOptions
@@ -57,6 +59,7 @@ Examples:
     "--rpc-port", type=click.IntRange(0, 65_535), metavar="PORT",
     help="Serve the chain's JSON-RPC as well, on this port; 0 for a free one.",
 )  # fmt: skip
+@public_url_option
 @allow_origin_option
 @allow_host_option
 @click.option(
@@ -74,6 +77,7 @@ def serve(  # noqa: PLR0913 - one for each option
     host: str,
     port: int,
     rpc_port: int | None,
+    public_url: str | None,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     stdio: bool,
@@ -90,8 +94,11 @@ def serve(  # noqa: PLR0913 - one for each option
     are below /.well-known/. Agents are Python programs of yours: the command imports and runs your
     code. Ctrl-C stops the server after the phase that is being performed.
     """
+    public_host = () if public_url is None else (str(urlsplit(public_url).hostname),)
     policy = AccessPolicy(
-        bound_host=host, allowed_hosts=frozenset(hosts), allowed_origins=frozenset(origins)
+        bound_host=host,
+        allowed_hosts=frozenset((*hosts, *public_host)),
+        allowed_origins=frozenset(origins),
     )
     with ExitStack() as stack:
         status = stack.enter_context(StatusLine())
@@ -99,7 +106,12 @@ def serve(  # noqa: PLR0913 - one for each option
         bound = None if stdio else stack.enter_context(bind_socket(host, port))
         opened = stack.enter_context(
             open_plane(
-                choices.build_config(agents, treasury_choices, confirms=confirms),
+                choices.build_config(
+                    agents,
+                    treasury_choices,
+                    confirms=confirms,
+                    endpoints=_list_endpoints(bound, public_url),
+                ),
                 on_progress=status.on_progress,
                 on_warning=warn_run,
             )
@@ -115,6 +127,13 @@ def serve(  # noqa: PLR0913 - one for each option
             anyio.run(_serve_stdio, opened, None if rpc_port is None else rpc)
         else:
             asyncio.run(_serve(opened, bound, policy, None if rpc_port is None else rpc))
+
+
+def _list_endpoints(bound: socket.socket | None, public_url: str | None) -> dict[str, str]:
+    """Return the endpoints for manifests: public ones, those of the port, or none."""
+    if public_url is not None:
+        return build_endpoints(public_url)
+    return {} if bound is None else build_endpoints(build_listening_url(*bound.getsockname()[:2]))
 
 
 async def _serve(

@@ -13,16 +13,18 @@ from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
+from pyevm_agents.cli.council.commitment_output import print_commitments
 from pyevm_agents.cli.council.participation import oracle_option
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE, format_time
 from pyevm_agents.cli.output import json_option, out
 from pyevm_agents.client.accounts import RevertedError
-from pyevm_agents.client.contract import require_code
+from pyevm_agents.client.contract_kinds import TOKEN, require_kind
 from pyevm_agents.client.json_rpc import RemoteError
 from pyevm_agents.council.council_client import CONTRACT, CouncilClient
 from pyevm_agents.council.messages import NOBODY, OPTIONS_PREFIX
+from pyevm_agents.council.questions import AskedQuestion, encode_question
 from pyevm_agents.display import format_amount
 from pyevm_agents.errors import ConfigError, RemoteFault
 
@@ -85,6 +87,15 @@ Examples:
     "--domain", "domains", multiple=True, metavar="NAME",
     help="What agents must know about. Repeatable.",
 )  # fmt: skip
+@click.option(
+    "--value", type=AMOUNT_TYPE, default="0", metavar="AMOUNT",
+    help="What depends on the answer beside reward and bonds: who dispute and judge it put up as "
+    "much together.",
+)  # fmt: skip
+@click.option(
+    "--pay-directly", is_flag=True,
+    help="Send rewards and bonds when they are shared. Else everybody withdraws.",
+)  # fmt: skip
 @add_sender_options
 @json_option
 def ask(  # noqa: PLR0913 - one for each option
@@ -101,9 +112,11 @@ def ask(  # noqa: PLR0913 - one for each option
     specifications: str,
     capabilities: Sequence[str],
     domains: Sequence[str],
+    value: int,
+    pay_directly: bool,
     as_json: bool,
 ) -> None:
-    """Ask an AgentCouncilOracle a QUESTION, and pay the reward.
+    """Ask a council a QUESTION, and pay the reward.
 
     The council answers by `council join` and `council judge` of others; `council watch` shows the
     progress.
@@ -113,44 +126,97 @@ def ask(  # noqa: PLR0913 - one for each option
     text = _join_specifications(options, specifications)
     with closing(CouncilClient(sender.url, oracle)) as client:
         client.require_council()
-        deadline = client.read_time(client.read_head()) + commit_time
+        extras = _list_extras(client, pay_directly=pay_directly, value=value)
+        question_form = AskedQuestion(
+            query=question,
+            agents=agents,
+            bond=bond,
+            reward=reward,
+            reward_token=reward_token or NOBODY,
+            deadline=client.read_time(client.read_head()) + commit_time,
+            specifications=text,
+            capabilities=tuple(capabilities),
+            domains=tuple(domains),
+        )
+        call, note = encode_question(client, question_form)
         sent = sender.account
         if reward_token is not None:
             _allow(client, sent, reward_token, oracle, reward)
-    call = load_artifact(CONTRACT).encode_call(
-        "createRequest",
-        *(question, agents, bond, deadline, reward_token or NOBODY, text),
-        (capabilities, domains),
-    )
-    amount = reward if reward_token is None else 0
-    mined = sent.transact(oracle, call, value_wei=amount, purpose="Asked the council")
-    request_id = _find_request(mined, oracle)
-    address = to_checksum_address(oracle)
-    if as_json:
-        sent.print_json(
-            request=request_id,
-            oracle=address,
-            question=question,
-            specifications=text,
-            agents=agents,
-            bondWei=str(bond),
-            reward=str(reward),
-            rewardToken=to_checksum_address(reward_token or NOBODY),
-            deadline=deadline,
+        amount = reward if reward_token is None else 0
+        mined = sent.transact(oracle, call, value_wei=amount, purpose="Asked the council")
+        request_id = _find_request(mined, oracle)
+        for function, arguments, purpose in extras:
+            more = load_artifact(CONTRACT).encode_call(function, request_id, *arguments)
+            sent.transact(oracle, more, purpose=purpose)
+        address, deadline = to_checksum_address(oracle), question_form.deadline
+        if as_json:
+            sent.print_json(
+                request=request_id,
+                oracle=address,
+                question=question,
+                specifications=text,
+                agents=agents,
+                bondWei=str(bond),
+                reward=str(reward),
+                rewardToken=to_checksum_address(reward_token or NOBODY),
+                deadline=deadline,
+                paysDirectly=pay_directly,
+                valueWei=str(value),
+            )
+            return
+        paid = format_amount(reward)
+        if reward_token is not None:
+            paid = f"{reward:,} base units of {to_checksum_address(reward_token)}"
+        out.print(
+            f"Request {request_id}: {agents} agents, {paid}, bonds of {format_amount(bond)}; "
+            f"commit until {format_time(deadline)}",
+            soft_wrap=True,
         )
-        return
-    paid = format_amount(reward)
-    if reward_token is not None:
-        paid = f"{reward:,} base units of {to_checksum_address(reward_token)}"
-    out.print(
-        f"Request {request_id}: {agents} agents, {paid}, bonds of {format_amount(bond)}; commit "
-        f"until {format_time(deadline)}",
-        soft_wrap=True,
-    )
-    out.print(
-        f"Watch it:  pyevm-agents council watch --oracle {address} --request {request_id}",
-        soft_wrap=True,
-    )
+        [view] = client.read_views([request_id])
+        print_commitments(client, view.request)
+        for line in (
+            note,
+            _tell_disputes(client, is_of_token=reward_token is not None, value=value),
+        ):
+            if line:
+                out.print(line, soft_wrap=True)
+        out.print(
+            f"Watch it:  pyevm-agents council watch --oracle {address} --request {request_id}",
+            soft_wrap=True,
+        )
+
+
+def _list_extras(
+    client: CouncilClient, *, pay_directly: bool, value: int
+) -> list[tuple[str, tuple[int, ...], str]]:
+    """Return what follows the question: functions, arguments and purposes.
+
+    Raises: ConfigError: the oracle has no such function.
+    """
+    extras: list[tuple[str, tuple[int, ...], str]] = []
+    if value:
+        purpose = f"Declared a value of {format_amount(value)}"
+        extras.append(("declareValue", (value,), purpose))
+    if pay_directly:
+        extras.append(("payDirectly", (), "Chose direct payment"))
+    if extras and client.erc is not None:
+        option = "--value" if value else "--pay-directly"
+        raise ConfigError(
+            f"{option}: the oracle has no {extras[0][0]}, which is beside ERC-8033; omit the option"
+        )
+    return extras
+
+
+def _tell_disputes(client: CouncilClient, *, is_of_token: bool, value: int) -> str | None:
+    """Return why an answer will be final at once; None if it can be disputed, or nobody knows."""
+    terms = client.read_dispute_terms()
+    if terms is None:
+        return None
+    if not terms.window:
+        return "The answer will be final: this council has no disputes"
+    if is_of_token and not value:
+        return "The answer will be final: a reward in a token is disputable with --value alone"
+    return None
 
 
 def _join_specifications(options: Sequence[str], specifications: str) -> str:
@@ -190,7 +256,7 @@ def _allow(
 
     Raises: ConfigError: not a token.
     """
-    require_code(client, token)
+    require_kind(client, "--reward-token", token, TOKEN)
     call = ALLOWANCE + encode(["address"] * 2, [account.address, oracle])
     try:
         output = account.read(Address(token), call)

@@ -26,9 +26,10 @@ from pyevm_agents.cli.council.participation import (
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
-from pyevm_agents.cli.options.worker import chain_id_option, max_fee_option, poll_option
+from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
+from pyevm_agents.cli.options.worker import poll_option
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
-from pyevm_agents.client.transaction_manager import add_gas_margin, quote_fees
+from pyevm_agents.client.signing import add_gas_margin, quote_fees
 from pyevm_agents.council.disputes import (
     DisputeCase,
     Disputer,
@@ -72,6 +73,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="AMOUNT",
         help="Dispute nothing if the dispute's bond is larger.",
     ),
+    click.option(
+        "--bond",
+        "given_bond",
+        type=AMOUNT_TYPE,
+        metavar="AMOUNT",
+        help="The dispute's bond, for an oracle that does not state it.",
+    ),
     *(confirmations_option, turn_option, poll_option, max_fee_option, store_option),
     *(no_withdraw_option, dry_run_option, once_option, json_option),
 )
@@ -83,11 +91,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     "--reason", required=True, metavar="TEXT", help="Why the answer is wrong; anybody can read it."
 )
 @partial(add_participation, options=_OPTIONS)
-def dispute(request_id: int, participation: Participation, *, reason: str) -> None:
-    """Dispute the answer to a REQUEST of an AgentCouncilOracle, while the window is open.
+def dispute(
+    request_id: int, participation: Participation, *, reason: str, given_bond: int | None
+) -> None:
+    """Dispute the answer to a REQUEST of a council, while the window is open.
 
     The command shows the costs and gains of the dispute, and sends the dispute with the bond.
-    Another judge then upholds or overturns the answer. The command follows the dispute to the end,
+    Other judges then uphold or overturn the answer. The command follows the dispute to the end,
     ends phases whose time is over, and withdraws. With --once the command ends when the dispute is
     mined.
 
@@ -101,7 +111,7 @@ def dispute(request_id: int, participation: Participation, *, reason: str) -> No
     def prepare(client: CouncilClient, store: CouncilStore) -> dict[str, Any]:
         account = participation.address
         case = open_case(client, request_id, account, store.list_slots())
-        bond = int(client.read("disputeBondOf", request_id))
+        bond = _choose_bond(client, request_id, given_bond)
         data = encode_dispute(request_id, reason)
         call = UnsignedCall(sender=account, to=client.oracle, data=data, value_wei=bond)
         if not case.is_made:
@@ -109,6 +119,24 @@ def dispute(request_id: int, participation: Participation, *, reason: str) -> No
         return {"case": case, "call": call}
 
     take_part(participation, Disputer, prepare)
+
+
+def _choose_bond(client: CouncilClient, request_id: int, given: int | None) -> int:
+    """Return the wei of a dispute's bond.
+
+    Raises: ConfigError: the oracle states another one, or none is known.
+    """
+    stated = client.read_dispute_bond(request_id)
+    if stated is None and given is None:
+        raise ConfigError(
+            f"request {request_id}: the oracle does not state the bond of a dispute; pass --bond"
+        )
+    if stated is not None and given not in {None, stated}:
+        raise ConfigError(
+            f"--bond {format_amount(given or 0)}: must be {format_amount(stated)}, as the oracle "
+            "says; omit it"
+        )
+    return given or stated or 0
 
 
 def _prepare(
@@ -133,7 +161,7 @@ def _prepare(
         raise ConfigError(
             f"request {request.request_id}: can't be disputed: {explain_rejection(error)}"
         ) from error
-    gas_cost = gas * min(quote_fees(client, head)[0], participation.fees.max_fee_wei)
+    gas_cost = gas * participation.fees.cap(quote_fees(client, head), gas).fee
     require_bond(balance, call.sender, bond, gas_cost)
     stakes = compute_stakes(request, client.read_dispute_terms(), bond)
     participation.output.write_facts(
@@ -145,10 +173,7 @@ def _prepare(
             "window": f"closes in {case.view.ends_at - case.now:,} s",
             "bond": f"{format_amount(bond)}, sent with the transaction; nothing is approved",
             "gas": f"{gas:,} at most, for {format_amount(_round_up(gas_cost))} at most",
-            "if overturned": f"the bond comes back, with {_describe_gain(request, stakes)}",
-            "if upheld": f"the bond is lost: {format_amount(stakes.judge_part)} to the dispute's "
-            "judge, the rest to the winners and the requester",
-            "if undecided": "no judge decides in time: the answer stands, and the bond comes back",
+            **_describe_ends(client, request, stakes),
         },
         {
             "request": request.request_id,
@@ -158,11 +183,29 @@ def _prepare(
             "bondWei": str(bond),
             "gas": gas,
             "gasCostWei": str(gas_cost),
-            "gain": str(stakes.gain),
+            "gain": None if stakes is None else str(stakes.gain),
             "gainToken": to_checksum_address(request.reward_token),
-            "judgePartWei": str(stakes.judge_part),
+            "judgePartWei": None if stakes is None else str(stakes.judge_part),
         },
     )
+
+
+def _describe_ends(
+    client: CouncilClient, request: CouncilRequest, stakes: DisputeStakes | None
+) -> dict[str, str]:
+    """Return how a dispute can end, and what each end brings."""
+    terms = client.read_dispute_terms()
+    if stakes is None or terms is None:
+        return {"ends": "by the oracle's own rules, which ERC-8033 does not show"}
+    count = terms.judge_count
+    lost = f"{format_amount(stakes.judge_part)} to the judges"
+    return {
+        "judges": f"{count}; {count // 2 + 1} must name the same answer and winners to overturn",
+        "if overturned": f"the bond comes back, with {_describe_gain(request, stakes)}",
+        "if upheld": f"the bond is lost: {lost}, the rest to the winners and the requester",
+        "if undecided": "too few judges, or no majority: the answer stands, and the bond comes "
+        "back",
+    }
 
 
 def _round_up(wei: int) -> int:

@@ -16,6 +16,7 @@ from pyevm_agents.cli.council.participation import (
 )
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.council.answers import AskedModel
+from pyevm_agents.council.decisions import JudgeRole
 from pyevm_agents.council.participants import Judge
 from pyevm_agents.council.verdicts import JUDGE_PROMPT, CommandVerdict, ModelVerdict
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json
-  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json \\
-      --verdict-command "python3 verdict.py" --disputes
+  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json --all
+  pyevm-agents council judge --oracle 0x5FbD… --keystore judge.json --all --max-bond 1ether \\
+      --verdict-command "python3 verdict.py" --disputes-only
 """
 
 
@@ -45,6 +46,11 @@ Examples:
 @timeout_option
 @click.option("--disputes", is_flag=True, help="Register as a judge of disputes too.")
 @click.option(
+    "--disputes-only",
+    is_flag=True,
+    help="Register for disputes alone. Who gave the first answer can't judge its dispute.",
+)
+@click.option(
     "--base-prompt",
     default=JUDGE_PROMPT,
     show_default=True,
@@ -58,11 +64,13 @@ def judge(  # noqa: PLR0913 - one for each option
     *,
     verdict_command: tuple[str, ...] | None,
     command_timeout: float,
+    disputes: bool,
+    disputes_only: bool,
     base_prompt: str,
     options: ModelOptions,
     hardfork: str | None,
 ) -> None:
-    """Judge the answers of an AgentCouncilOracle's agents.
+    """Judge the answers of a council's agents.
 
     The command registers as a candidate for each request within the limits, with the bond; proves
     the header of the block that decides the draw; and, if drawn, hands in the answer, the agents
@@ -71,6 +79,10 @@ def judge(  # noqa: PLR0913 - one for each option
 
     Ctrl-C ends the command. After a kill, a new start goes on with the same verdict.
     """
+    role = JudgeRole.ALL if disputes else JudgeRole.REQUESTS
+    role = JudgeRole.DISPUTES if disputes_only else role
+    settings = replace(participation.settings, judge_role=role)
+    participation = replace(participation, settings=settings)
     if verdict_command is not None:
         source = CommandVerdict(verdict_command, command_timeout)
         take_part(participation, Judge, lambda *_: {"source": source})

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping
 
-SUMMARY = ("kept", "judged", "sent", "mined", "ended", "lost", "missed")
+MAX_REQUESTS = 2**64
+"""More than any council will have."""
+
+SUMMARY = ("kept", "judged", "sent", "mined", "reverted", "ended", "lost", "missed")
 
 
 class CouncilOutput(WorkerOutput):
@@ -53,8 +56,9 @@ class CouncilOutput(WorkerOutput):
     def _convert(self, name: str, value: object) -> object:
         if name == "request" and isinstance(value, tuple):
             number, question = value
-            # A withdrawal is of a token, not of a request.
-            return int.from_bytes(number) if any(question) else None
-        if name in {"value", "amount"} and isinstance(value, int):
+            # A withdrawal is of a token or of an account, not of a request.
+            is_request = any(question) and int.from_bytes(number) < MAX_REQUESTS
+            return int.from_bytes(number) if is_request else None
+        if name in {"value", "amount", "cost"} and isinstance(value, int):
             return str(value) if self._is_form else format_amount(value)
         return value

@@ -14,18 +14,17 @@ from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
+from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
     WorkerOptions,
-    chain_id_option,
-    max_fee_option,
     open_worker,
     poll_option,
     run_until_signal,
 )
-from pyevm_agents.client.transaction_manager import GWEI, FeeSettings
+from pyevm_agents.client.transaction_manager import FeeSettings
 from pyevm_agents.council.council_client import CouncilClient
 from pyevm_agents.council.council_worker import CouncilSettings
 from pyevm_agents.council.limits import RequestLimits
@@ -36,11 +35,14 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.client.signing import FeeBounds
     from pyevm_agents.council.council_worker import CouncilWorker
 
 DEFAULT_MAX_BOND = "0.1ether"
 NO_LIMIT_WEI = 2**256
 DEFAULT_COMMAND_SECONDS = 600.0
+RACE_POLLS = 5
+"""Looks at the chain in whose time info agents spread their commitments."""
 
 oracle_option = click.option(
     "--oracle",
@@ -50,7 +52,7 @@ oracle_option = click.option(
     type=ADDRESS_TYPE,
     envvar="COUNCIL_ORACLE",
     show_envvar=True,
-    help="Address of the AgentCouncilOracle.",
+    help="Address of the council: an AgentCouncilOracle, or another oracle of ERC-8033.",
 )
 once_option = click.option(
     "--once", is_flag=True, help="Do what is due now, wait until it is mined, and end."
@@ -64,7 +66,7 @@ request_option = click.option(
     type=click.IntRange(1),
     multiple=True,
     metavar="NUMBER",
-    help="Only this request; may be repeated.  [default: all that the limits allow]",
+    help="Only this request; may be repeated.",
 )
 turn_option = click.option(
     "--turn-seconds",
@@ -112,13 +114,18 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     chain_id_option,
     request_option,
     click.option(
+        "--all", "takes_all", is_flag=True,
+        help="Take all requests within the limits, whoever asks them. One of --request, "
+        "--min-reward and --all is needed.",
+    ),
+    click.option(
         "--max-bond", type=AMOUNT_TYPE, default=DEFAULT_MAX_BOND, show_default=True,
         metavar="AMOUNT", help="Take no request with a larger bond.",
     ),
     click.option(
-        "--min-reward", type=AMOUNT_TYPE, default="1wei", show_default=True, metavar="AMOUNT",
-        help="Take no request with a smaller reward, shared by the council. For a token, in its "
-        "base units.",
+        "--min-reward", type=AMOUNT_TYPE, metavar="AMOUNT",
+        help="Take all requests with such a reward at least, shared by the council. For a token, "
+        "in its base units.",
     ),
     click.option(
         "--reward-token", "reward_tokens", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
@@ -174,32 +181,42 @@ def build_participation(  # noqa: PLR0913 - one for each option
     chain_id: int | None,
     turn_seconds: int,
     poll_interval: float,
-    max_fee: float,
+    max_fee: FeeBounds | None,
     store: Path | None,
     once: bool,
     as_json: bool,
     confirmations: int = 1,
     request_ids: Sequence[int] = (),
+    takes_all: bool | None = None,
     max_bond: int = NO_LIMIT_WEI,
-    min_reward: int = 1,
+    min_reward: int | None = None,
     reward_tokens: Sequence[bytes] = (),
     capabilities: Sequence[str] = (),
     domains: Sequence[str] = (),
     no_withdraw: bool = False,
     dry_run: bool = False,
-    disputes: bool = False,
 ) -> Participation:
-    """Return a participant's options. Input: the values of the options; defaults of the others."""
+    """Return a participant's options.
+
+    Input:  the values of the options; defaults of the others. takes_all: None for a participant
+        that puts up no bonds for the requests of others.
+    Raises: click.UsageError: nothing says which requests are taken.
+    """
+    if takes_all is False and not request_ids and not min_reward:
+        raise click.UsageError(
+            "which requests? Pass --request NUMBER, --min-reward AMOUNT, or --all to put up bonds "
+            "for whatever anybody asks, up to --max-bond each"
+        )
     return Participation(
         url=url,
         oracle=oracle,
         key=key,
         chain_id=chain_id,
         store=store,
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI)),
+        fees=FeeSettings.within(max_fee),
         limits=RequestLimits(
             max_bond=max_bond,
-            min_reward=min_reward,
+            min_reward=min_reward or 1,
             reward_tokens=frozenset(reward_tokens),
             capabilities=frozenset(capabilities),
             domains=frozenset(domains),
@@ -210,8 +227,8 @@ def build_participation(  # noqa: PLR0913 - one for each option
             turn_seconds=turn_seconds,
             poll_seconds=poll_interval,
             is_dry=dry_run,
+            race_seconds=RACE_POLLS * poll_interval,
             withdraws=not no_withdraw,
-            takes_disputes=disputes,
         ),
         is_once=once,
         output=CouncilOutput(is_json=as_json),

@@ -14,6 +14,13 @@ from pyevm_agents.abi.revert_reasons import BUNDLED
 from pyevm_agents.cli.options.keystore import password_file_option, unlock
 from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.sent_transactions import Announced
+from pyevm_agents.cli.options.signing import (
+    chain_id_option,
+    choose_chain,
+    max_fee_option,
+    require_chain,
+    tell_cost,
+)
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.client.accounts import NodeAccount
 from pyevm_agents.client.json_rpc import RemoteClient
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.abi.known_contracts import KnownContracts
+    from pyevm_agents.client.signing import FeeBounds
 
 RETRIES = 2
 """A node that is not there is reported after 1.5 s."""
@@ -70,12 +78,14 @@ from_block_option = click.option(
 class Sender:
     """The node of a command, and the account that signs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         client: RemoteClient,
         open_signer: Callable[[], PrivateKey | Address],
         *,
         url: str,
+        chain_id: int | None = None,
+        bounds: FeeBounds | None = None,
         is_quiet: bool = False,
     ) -> None:
         """Open no account yet.
@@ -85,9 +95,13 @@ class Sender:
             open_signer: returns the key, maybe after a prompt for a password, or an unlocked
                 address.
             url: the node's URL.
+            chain_id: the chain that the node must have; None for any, and a key of this machine
+                signs for it by `choose_chain`.
+            bounds: the most that a transaction may pay; None for the default.
             is_quiet: whether no transaction is printed when mined.
         """
         self.client, self.url = client, url
+        self._chain_id, self._bounds = chain_id, bounds
         self._open_signer, self._is_quiet = open_signer, is_quiet
         self.known: KnownContracts = BUNDLED
         """Contracts whose errors reasons name. Set it before the account is used."""
@@ -95,7 +109,20 @@ class Sender:
     @cached_property
     def account(self) -> Announced:
         """The account that signs. The first use may prompt for a password."""
-        account = NodeAccount(self.client, self._open_signer(), known=self.known)
+        signer, chain_id = self._open_signer(), self._chain_id
+        if not isinstance(signer, bytes):
+            address = signer.public_key.to_canonical_address()
+            chain_id = choose_chain(self.client, chain_id, address)
+        elif chain_id is not None:
+            require_chain(self.client, chain_id)
+        account = NodeAccount(
+            self.client,
+            signer,
+            known=self.known,
+            chain_id=chain_id,
+            bounds=self._bounds,
+            tell=tell_cost,
+        )
         return Announced(account, is_quiet=self._is_quiet)
 
     @contextmanager
@@ -106,7 +133,14 @@ class Sender:
                 self.url, retries=RETRIES, timeout_seconds=RUN_SECONDS, repeats_timeouts=False
             )
         ) as client:
-            patient = Sender(client, self._open_signer, url=self.url, is_quiet=self._is_quiet)
+            patient = Sender(
+                client,
+                self._open_signer,
+                url=self.url,
+                chain_id=self._chain_id,
+                bounds=self._bounds,
+                is_quiet=self._is_quiet,
+            )
             patient.known = self.known
             yield patient
 
@@ -130,6 +164,8 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         keystore: Path | None = values.pop("keystore")
         password_file: Path | None = values.pop("password_file")
         unlocked: Address | None = values.pop("unlocked")
+        chain_id: int | None = values.pop("chain_id")
+        bounds: FeeBounds | None = values.pop("max_fee")
         _require_account(keystore, unlocked)
 
         def open_signer() -> PrivateKey | Address:
@@ -141,10 +177,13 @@ def add_sender_options(command: Callable[..., None]) -> Callable[..., None]:
         url = values.pop("url")
         with closing(RemoteClient(url, retries=RETRIES)) as client:
             is_quiet = bool(values.get("as_json"))
-            sender = Sender(client, open_signer, url=url, is_quiet=is_quiet)
+            sender = Sender(
+                client, open_signer, url=url, chain_id=chain_id, bounds=bounds, is_quiet=is_quiet
+            )
             command(*arguments, **values, sender=sender)
 
-    for option in (unlocked_option, password_file_option, keystore_option, rpc_option):
+    options = (keystore_option, password_file_option, unlocked_option)
+    for option in reversed((rpc_option, *options, chain_id_option, max_fee_option)):
         run = option(run)
     return run
 

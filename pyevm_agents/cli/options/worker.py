@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 from eth_utils import to_checksum_address
 
-from pyevm_agents.client.transaction_manager import FeeSettings
+from pyevm_agents.cli.options.signing import choose_chain
+from pyevm_agents.client.signing import quote_fees
+from pyevm_agents.client.transaction_manager import TRANSFER_GAS, FeeSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.workers.identity import StoreIdentity
 
@@ -35,9 +37,6 @@ MAX_CONFIRMATIONS = 10_000
 WEEK_SECONDS = 7 * 24 * 3_600
 JOIN_SECONDS = 0.2
 
-chain_id_option = click.option(
-    "--chain-id", type=click.IntRange(1), metavar="ID", help="Chain ID that the node must have."
-)
 poll_option = click.option(
     "--poll-interval",
     type=click.FloatRange(0.05, 3_600),
@@ -45,14 +44,6 @@ poll_option = click.option(
     show_default=True,
     metavar="SECONDS",
     help="Time between two looks at the chain.",
-)
-max_fee_option = click.option(
-    "--max-fee",
-    type=click.FloatRange(0, min_open=True),
-    default=500.0,
-    show_default=True,
-    metavar="GWEI",
-    help="The most that one gas may cost.",
 )
 
 
@@ -100,10 +91,13 @@ def open_worker(  # noqa: PLR0913 - keyword arguments
         folder: name of the stores' folder in the user's state folder.
         role: name of the worker for people.
 
-    Raises: ConfigError: another chain, another contract, or no ether. StoreInUseError.
+    Raises: ConfigError: another chain, another contract, or no ether. FeeBoundError: the node
+            proposes more than a transaction may cost. StoreInUseError.
     """
     with closing(client):
-        chain_id = require_chain(client, options.chain_id)
+        chain_id = choose_chain(client, options.chain_id, options.address)
+        head = client.read_head()
+        options.fees.require(quote_fees(client, head), TRANSFER_GAS)
         check(client)
         require_ether(client, options.address, role)
         identity = StoreIdentity.read(client, chain_id, options.oracle, options.address)
@@ -141,20 +135,6 @@ def run_until_signal(worker: RoundLoop, work: Callable[[], None] | None = None) 
             signal.signal(number, handler)
     if failures:
         raise failures[0]
-
-
-def require_chain(client: ChainClient, expected: int | None) -> int:
-    """Return the node's chain ID.
-
-    Raises: ConfigError: another one is expected.
-    """
-    chain_id = client.read_chain_id()
-    if expected not in {None, chain_id}:
-        raise ConfigError(
-            f"chain ID {chain_id} at {client.host}: must be {expected}; pass the URL of a node of "
-            "that chain, or another --chain-id"
-        )
-    return chain_id
 
 
 def require_ether(client: ChainClient, address: bytes, role: str = "worker") -> None:

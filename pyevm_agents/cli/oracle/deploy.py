@@ -13,6 +13,7 @@ from pyevm_agents.cli.options.models import is_given
 from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE
 from pyevm_agents.cli.output import json_option, out
+from pyevm_agents.client.contract_kinds import require_arbiter
 from pyevm_agents.display import format_amount
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def deploy(  # noqa: PLR0913 - one for each option
     of an answer. The worker earns that.
     """
     _require_terms(challengeable=challengeable, arbiter=arbiter)
+    if arbiter is not None:
+        require_arbiter(sender.client, arbiter)
     if owner is not None and workers and owner != sender.account.address:
         raise click.UsageError(
             "--worker: only the owner registers workers; omit --owner, or register them later by "

@@ -15,13 +15,12 @@ from eth_utils import to_checksum_address
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
+from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
     WorkerOptions,
-    chain_id_option,
-    max_fee_option,
     open_worker,
     poll_option,
     run_until_signal,
@@ -29,7 +28,7 @@ from pyevm_agents.cli.options.worker import (
 from pyevm_agents.cli.options.worker_models import add_model_options, hardfork_option
 from pyevm_agents.cli.worker_output import WorkerOutput
 from pyevm_agents.client.head_subscription import HeadSubscription
-from pyevm_agents.client.transaction_manager import GWEI, FeeSettings
+from pyevm_agents.client.transaction_manager import FeeSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from eth_keys.datatypes import PrivateKey
 
+    from pyevm_agents.client.signing import FeeBounds
     from pyevm_agents.oracle.messages import AnswerComputer
 
 SOCKET_URL = re.compile(r"wss?://\S+")
@@ -167,7 +167,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
     turn_seconds: int,
     poll_interval: float,
     ws_url: str | None,
-    max_fee: float,
+    max_fee: FeeBounds | None,
     max_bumps: int,
     store: Path | None,
     metrics_port: int | None,
@@ -183,7 +183,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
         key=key,
         chain_id=chain_id,
         store=store,
-        fees=FeeSettings(max_fee_wei=int(max_fee * GWEI), max_bumps=max_bumps),
+        fees=FeeSettings.within(max_fee, max_bumps=max_bumps),
         open_computer=partial(open_computer, url, options, hardfork=hardfork),
         output=output,
         settings=WorkerSettings(

@@ -164,7 +164,9 @@ def deploy(  # noqa: PLR0913 - one for each option
     profile = None if oracle_settings is not None else _find_model(sender, model)
     sent = sender.account
     _require_own(sender, account, factory)
-    place = _predict_account(sender) if account is None else Address(account)
+    # The tools name the account's address: with another nonce nothing is deployed, or paid.
+    nonce = sent.read_nonces().pending
+    place = generate_contract_address(sent.address, nonce) if account is None else Address(account)
     with ExitStack() as stack:
         chain, found = stack.enter_context(open_inspection(sender.url, chosen, place))
         options = replace(options, people=handle_choices.resolve(named, chain))
@@ -179,7 +181,7 @@ def deploy(  # noqa: PLR0913 - one for each option
         _print_dry_run(plan, as_json=as_json)
         return
     if account is None:
-        _require_same(deploy_account(sent), place)
+        _require_same(deploy_account(sent, nonce=nonce), place)
     factory_address = Address(factory) if factory is not None else deploy_factory(sent)
     tools = deploy_tools(sent, factory_address, place, [tool.spec for tool in plan.tools])
     settings = AgentSettings(model=model, name=name, iterations=iterations, oracle=oracle_settings)
@@ -271,12 +273,6 @@ def _require_factory(sender: Sender, address: bytes) -> None:
     """
     require_code(sender.client, address)
     RemoteContract(sender.client, "AbiToolFactory", address).read("implementation")
-
-
-def _predict_account(sender: Sender) -> Address:
-    """Return the address of the sender's next contract."""
-    account = sender.account
-    return generate_contract_address(account.address, account.read_nonces().pending)
 
 
 def _require_same(deployed: Address, predicted: Address) -> None:

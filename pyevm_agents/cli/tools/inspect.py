@@ -39,6 +39,8 @@ from pyevm_agents.contract_intelligence.inspection import (
 from pyevm_agents.contract_intelligence.serialization import build_context, serialize_inspection
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.forking.options import ForkOptions
+from pyevm_agents.model_registry.profiles import build_numeric_profiles
+from pyevm_agents.oracle.node_models import read_node_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -183,7 +185,9 @@ def open_inspection(
         status = stack.enter_context(SlowStatus())
         block = ForkOptions.from_text(rpc_url).open()
         stack.callback(block.close)
-        chain = Chain(build_fork_config(ChainConfig(), block), fork=block)
+        numeric = read_node_models(block)
+        config = ChainConfig(numeric_models=build_numeric_profiles(numeric))
+        chain = Chain(build_fork_config(config, block), numeric_models=numeric, fork=block)
         stack.callback(chain.close)
         found = inspect_contracts(
             chain,

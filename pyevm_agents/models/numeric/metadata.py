@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyevm_agents.display import LINE_CHARACTERS, sanitize
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.numeric.errors import NumericModelError, show
 from pyevm_agents.models.numeric.limits import (
     MAX_DECIMALS,
@@ -14,6 +16,7 @@ from pyevm_agents.models.numeric.limits import (
     MAX_VALUES,
     TYPE_RANGES,
 )
+from pyevm_agents.strict_json import parse_json
 
 METADATA_KEY = "numeric_model"
 """Key of the entry in the file's `metadata_props`."""
@@ -66,12 +69,11 @@ def parse_metadata(text: str) -> NumericMetadata:
             f"join numbers of one kind with count"
         )
     try:
-        parsed: object = json.loads(text, object_pairs_hook=_refuse_duplicates)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, NumericModelError):
-            raise
+        parsed: object = parse_json(text)
+    except ConfigError as error:
+        reason = sanitize(str(error), LINE_CHARACTERS)
         raise NumericModelError(
-            f"metadata entry {METADATA_KEY}: not JSON; write it as docs/models.md shows"
+            f"metadata entry {METADATA_KEY}: {reason}; write it as docs/models.md shows"
         ) from error
     form = _get_form(parsed, MODEL_KEYS, "")
     return NumericMetadata(
@@ -92,15 +94,6 @@ def write_metadata(metadata: NumericMetadata) -> str:
             "source": metadata.source,
         }
     )
-
-
-def _refuse_duplicates(pairs: list[tuple[str, object]]) -> Form:
-    form = dict(pairs)
-    if len(form) != len(pairs):
-        raise NumericModelError(
-            f"metadata entry {METADATA_KEY}: a key occurs twice; remove one of them"
-        )
-    return form
 
 
 def _fail(where: str, key: str, constraint: str) -> NumericModelError:

@@ -166,7 +166,8 @@ def plan_concat(call: NodeCall) -> Plan:
     rank = len(first)
     axis = call.get_axis(call.get_integer("axis", None, range(-MAX_RANK, MAX_RANK)), rank)
     for each in operands:
-        if [*each.shape[:axis], *each.shape[axis + 1 :]] != [*first[:axis], *first[axis + 1 :]]:
+        others = [*each.shape[:axis], *each.shape[axis + 1 :]]
+        if len(each.shape) != rank or others != [*first[:axis], *first[axis + 1 :]]:
             raise call.fail(
                 f"shapes {[*first]}, {[*each.shape]}: must differ along axis {axis} alone"
             )

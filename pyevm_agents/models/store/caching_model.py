@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -19,6 +18,7 @@ from pyevm_agents.models.store.scored_grammar import join_scoring
 from pyevm_agents.models.store.store import Store
 from pyevm_agents.models.timing import Timing, generate_timed
 from pyevm_agents.models.truncation import truncate
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -257,7 +257,7 @@ def _is_longer(generation: Generation, other: Generation) -> bool:
 def is_weightless(fingerprint: str) -> bool:
     """Return whether a profile states that nothing is computed under it (empty canary)."""
     try:
-        profile = json.loads(fingerprint)
+        profile = parse_json(fingerprint)
     except ValueError:
         return False
     return isinstance(profile, dict) and profile.get("canary") == ""

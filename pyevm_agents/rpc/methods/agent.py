@@ -94,6 +94,18 @@ def numeric_models(rpc: RequestContext) -> list[Json]:
     ]
 
 
+@METHODS.method("agent_numericModelFile", parse_text)
+def numeric_model_file(rpc: RequestContext, name: str) -> str | None:
+    """Return the ONNX file of a model at 0x1a; null for a model without a file."""
+    model = rpc.node.chain.numeric_models.get(name)
+    if model is None:
+        known = ", ".join(rpc.node.chain.numeric_models) or "none"
+        raise RpcError(INVALID_PARAMS, f"numeric model {name!r:.80}: must be one of {known}")
+    from pyevm_agents.models.numeric import NumericFile  # noqa: PLC0415 - imports onnx
+
+    return serializers.encode_data(model.data) if isinstance(model, NumericFile) else None
+
+
 @METHODS.method("agent_schedule")
 def schedule(rpc: RequestContext) -> Json:
     """Return the executor's gas schedule (without tokens) and limits, and the chain's profile."""

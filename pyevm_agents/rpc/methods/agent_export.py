@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eth.exceptions import HeaderNotFound
-from eth_utils import ValidationError, to_canonical_address
+from eth_utils import to_canonical_address
 
 from pyevm_agents.errors import BlockError, FixtureError
 from pyevm_agents.node import Node
@@ -36,6 +36,7 @@ from pyevm_agents.rpc.methods.agent_calls import describe
 from pyevm_agents.rpc.methods.agent_calls import trace_calls as trace_effects
 from pyevm_agents.rpc.methods.debug_trace import trace_transaction as trace_calls
 from pyevm_agents.rpc.params import LATEST, parse_hash32, parse_text
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
@@ -54,7 +55,7 @@ MAX_RECORD_BYTES = 64 << 20
 NAME_CHARACTERS = 10
 """The part of a transaction's hash that names its record: 0x and eight digits."""
 
-NOT_RECORDABLE = (BlockError, FixtureError, HeaderNotFound, ValidationError)
+NOT_RECORDABLE = (BlockError, FixtureError, HeaderNotFound, RuleError)
 
 
 @METHODS.method("agent_exportRecord", parse_hash32)

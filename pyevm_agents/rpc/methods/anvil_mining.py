@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.agents.failures import read_revert_context
+from pyevm_agents.abi.revert_reasons import format_revert
+from pyevm_agents.agents.failures import explain_revert, read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.node import MiningMode
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.errors import revert_reason
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     accept_any,
@@ -27,6 +27,7 @@ from pyevm_agents.rpc.params import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from eth_typing import Address
@@ -81,8 +82,8 @@ def _serialize_detailed_block(mined: MinedBlock, known: KnownContracts) -> Json:
         output = bytes(computation.output)
         transaction["output"] = serializers.encode_data(output)
         if isinstance(computation.error if computation.is_error else None, Revert):
-            transaction["revertReason"] = revert_reason(
-                output, read_revert_context(computation), known
+            transaction["revertReason"] = explain_revert(
+                output, read_revert_context(computation), known, write=format_revert
             )
     return form
 
@@ -97,21 +98,45 @@ def parse_block_count(value: object, name: str) -> int:
     return count
 
 
-@METHODS.method(
-    "anvil_mine", "hardhat_mine", optional(parse_block_count, 1), optional(parse_seconds)
-)
-def mine_blocks(rpc: RequestContext, blocks: int, interval: int | None) -> None:
-    """Mine `blocks` blocks, `interval` seconds apart if given."""
+@METHODS.method("anvil_mine", optional(parse_block_count, 1), optional(parse_seconds))
+def mine_after_intervals(rpc: RequestContext, blocks: int, interval: int | None) -> None:
+    """Mine `blocks` blocks; move the time by `interval` seconds, if given, before each."""
+    clock = rpc.node.clock
+
+    def compute_time() -> int | None:
+        return None if interval is None else clock.compute_time_after(interval)
+
+    _mine_timed(rpc, blocks, compute_time, compute_time)
+
+
+@METHODS.method("hardhat_mine", optional(parse_block_count, 1), optional(parse_seconds))
+def mine_between_intervals(rpc: RequestContext, blocks: int, interval: int | None) -> None:
+    """Mine `blocks` blocks, `interval` seconds apart if given, the first at the usual time."""
+
+    def compute_time() -> int | None:
+        return None if interval is None else rpc.node.chain.head.timestamp + max(interval, 1)
+
+    _mine_timed(rpc, blocks, lambda: None, compute_time)
+
+
+def _mine_timed(
+    rpc: RequestContext,
+    blocks: int,
+    compute_first: Callable[[], int | None],
+    compute_next: Callable[[], int | None],
+) -> None:
+    """Mine blocks.
+
+    Input: functions that return a block's timestamp when the one before is there, None for the
+           clock's: that of the first block, and that of the others.
+    """
 
     def mine_more() -> None:
         for _ in range(blocks - 1):
-            at = None
-            if interval is not None:
-                at = rpc.node.chain.head.timestamp + max(interval, 1)
-            rpc.node.mine(at)
+            rpc.node.mine(compute_next())
 
     if blocks:
-        rpc.node.mine_rehearsed()
+        rpc.node.mine_rehearsed(rpc.node.submit_change(compute_first).result())
         rpc.node.submit_change(mine_more).result()
 
 

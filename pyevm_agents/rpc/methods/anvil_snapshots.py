@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.transaction_defaults import (
     fill_transaction,
@@ -25,6 +23,7 @@ from pyevm_agents.rpc.params import (
     parse_uint64,
 )
 from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +100,7 @@ def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) ->
             blocks[index].append(transaction)
         try:
             rpc.node.reorganize(blocks)
-        except ValidationError as error:
+        except RuleError as error:
             raise RpcError(SERVER_ERROR, f"invalid transaction: {error}") from error
 
     rpc.node.submit_change(replace_blocks).result()

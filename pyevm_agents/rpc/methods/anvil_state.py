@@ -10,7 +10,7 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError, keccak
+from eth_utils import keccak
 
 from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.errors import ConfigError
@@ -26,6 +26,7 @@ from pyevm_agents.rpc.params import (
     parse_slot,
     parse_uint64,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
@@ -161,7 +162,7 @@ def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
             overrides = {token: AccountOverride(storage_diff={slot: PROBE})}
             if chain.call(call, overrides=overrides).output == PROBE.to_bytes(32, "big"):
                 return slot
-    except ValidationError:
+    except RuleError:
         return None
     return None
 

@@ -89,7 +89,7 @@ def _execute_call(
 ) -> CallResult:
     """Simulate a call; if the thread may not wait, only a cheap one.
 
-    Raises: WouldBlockError: the call is not cheap. ValidationError: the call is invalid.
+    Raises: WouldBlockError: the call is not cheap. RuleError: the call is invalid.
     """
     if not rpc.may_wait:
         is_unmodified = overrides is None and block is None
@@ -138,7 +138,7 @@ def _fund_sender(accounts: dict[Address, AccountOverride], call: Call, at: State
     gas = int(at.header.gas_limit) if call.gas is None else call.gas
     want = call.value_wei + gas * call.gas_price_wei
     if get_sender_balance(call, at, accounts) < want:
-        override = accounts.get(call.sender, AccountOverride())
+        override = accounts.get(call.sender, AccountOverride(keeps_precompile=True))
         accounts[call.sender] = replace(override, balance_wei=want)
 
 

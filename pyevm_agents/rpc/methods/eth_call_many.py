@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
@@ -30,6 +28,7 @@ from pyevm_agents.rpc.transaction_params import (
     parse_state_overrides,
     parse_transaction_request,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call
@@ -121,7 +120,7 @@ def _try_call(
 ) -> Json:
     try:
         result = sequence.call(call, block=block)
-    except ValidationError as error:
+    except RuleError as error:
         return {"error": f"err: {error}"}
     rpc.node.listeners.on_console_log(result.computation)
     rpc.node.listeners.on_warning(find_warning(result.computation))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyevm_agents.rpc.block_ids import find_first_number, resolve_number
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, find_logs, parse_log_criteria
 from pyevm_agents.rpc.method_table import MethodTable, optional
-from pyevm_agents.rpc.params import accept_any, parse_text
+from pyevm_agents.rpc.params import BlockId, accept_any, parse_text
 
 if TYPE_CHECKING:
+    from pyevm_agents.node import Node
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.filters import EventKind
     from pyevm_agents.rpc.serializers import Json
@@ -32,8 +35,33 @@ def get_logs(rpc: RequestContext, filter: LogCriteria) -> list[Json]:  # noqa: A
 
 @METHODS.method("eth_newFilter", parse_log_criteria)
 def new_filter(rpc: RequestContext, filter: LogCriteria) -> str:  # noqa: A002 - the name in execution-apis
-    """Open a filter for logs; return the id."""
-    return rpc.events.open_filter("logs", filter)
+    """Open a filter for logs; return the id. The first poll has the logs from `fromBlock` on."""
+    node, first_local = rpc.node, find_first_number(rpc.node)
+    # The remote blocks of a fork do not change: only the local ones are read between two blocks.
+    remote = _find_logs_within(node, filter, 0, first_local - 1)
+
+    def open_filter() -> str:
+        local = _find_logs_within(node, filter, first_local, int(node.chain.head.block_number))
+        return rpc.events.open_filter("logs", filter, [*remote, *local])
+
+    return rpc.run_exclusive(open_filter)
+
+
+def _find_logs_within(node: Node, criteria: LogCriteria, first: int, last: int) -> list[Json]:
+    """Return the logs of a range of blocks that a new filter begins with.
+
+    Output: none without `fromBlock`, or where that is a tag of the end of the chain.
+    Source: anvil and Hardhat, `eth_newFilter`. geth's filters begin with no logs.
+    """
+    begins = criteria.first.number is not None or criteria.first.tag == "earliest"
+    if not begins or criteria.block_hash is not None:
+        return []
+    lowest = max(first, resolve_number(criteria.first, last))
+    highest = min(last, resolve_number(criteria.last, last))
+    if lowest > highest:
+        return []
+    within = replace(criteria, first=BlockId(number=lowest), last=BlockId(number=highest))
+    return [*find_logs(node, within)]
 
 
 @METHODS.method("eth_newBlockFilter")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
 from precompiles.spec import FIRST_V
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import transaction_defaults
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.params import invalid_param_error, parse_address, parse_data, parse_object
 from pyevm_agents.rpc.transaction_params import parse_transaction_request
+from pyevm_agents.strict_json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +55,8 @@ def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
     """Parse typed data: an object, or a JSON string."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(value)
+        except ConfigError as error:
             raise invalid_param_error(name, value, f"must be typed data: {error}") from error
     form = parse_object(value, name)
     missing = [part for part in TYPED_PARTS if part not in form]

@@ -11,8 +11,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
-
 from pyevm_agents.chain.calls import AccountOverrides, Call
 from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
@@ -52,6 +50,7 @@ from pyevm_agents.tracing import (
     VmTracer,
     make_traced_vm,
 )
+from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
@@ -175,7 +174,7 @@ def trace_call_many(
         tracer = ReplayTracer(types, budget)
         try:
             sequence.call(call, tracer=tracer)
-        except ValidationError as error:
+        except RuleError as error:
             raise RpcError(SERVER_ERROR, f"err: calls[{index}]: {error}") from error
         results.append(tracer.result())
     return results

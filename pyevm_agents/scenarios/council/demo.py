@@ -1,8 +1,8 @@
 """The council demo: a question with options that a market waits for, and an open, disputed one.
 
 Five agents answer each question. Votes decide the first. A judge without records decides the
-second for the liar, whose answer came first; that is disputed, and a judge with records overturns
-that answer. A model's output is the model's; `expectations` has the expected outcomes, and those
+second for the liar, whose answer came first; that is disputed, and three judges with records
+overturn it. A model's output is the model's; `expectations` has the expected outcomes, and those
 that came true.
 
 Nothing here prints. Amounts are read from the chain.
@@ -27,14 +27,15 @@ from pyevm_agents.scenarios.council.cases import (
     list_events,
 )
 from pyevm_agents.scenarios.council.world import (
+    DISPUTE_JUDGES,
     DISPUTER,
     ETHER,
     FIRST_JUDGE,
     INFO_AGENTS,
+    JUDGES,
     LIAR,
     NO_ADDRESS,
     ON_CHAIN,
-    SECOND_JUDGE,
     SILENT,
     STAKES,
     CouncilWorld,
@@ -44,7 +45,7 @@ from pyevm_agents.scenarios.council.world import (
 from pyevm_agents.scenarios.ideal_runs import explain_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyevm_agents.devnet.local_account import ExecutedTransaction
 
@@ -76,7 +77,7 @@ class CouncilDemo:
         self.paid_by_market: dict[str, int] = {}
         """Wei that stakers claimed, by name."""
         self.again: str | None = None
-        """What the second judge's model said when it was asked again."""
+        """What the model of a dispute's judge said when it was asked again."""
         self.left_wei: dict[str, int] = {}
         """What the oracle and the market hold in the end."""
 
@@ -159,19 +160,20 @@ class CouncilDemo:
         yield self._note(case, "Commit", PRESENT, "asks", sent)
         yield self._join_judge(case, FIRST_JUDGE, "Commit")
         yield from self._collect_answers(case)
-        yield from self._draw_and_judge(case, FIRST_JUDGE, "")
+        yield from self._draw_and_judge(case, (FIRST_JUDGE,), "")
         value = int(world.read("oracle", "disputeBondOf", case.number))
         case.put_in[DISPUTER] = value
         yield self._send(
             case, "Window", DISPUTER, f"disputes: {DISPUTE_REASON}", "oracle", "initiateDispute",
             case.number, DISPUTE_REASON, value_wei=value,
         )  # fmt: skip
-        yield self._join_judge(case, SECOND_JUDGE, "DisputeRegistration")
+        for name in DISPUTE_JUDGES:
+            yield self._join_judge(case, name, "DisputeRegistration")
         self._wait_out(case)
         yield self._send(case, "DisputeRegistration", PRESENT, "ends the registration", "oracle",
                          "advance", case.number)  # fmt: skip
-        yield from self._draw_and_judge(case, SECOND_JUDGE, "Dispute")
-        self.again = self._ask_again(SECOND_JUDGE, case.number)
+        yield from self._draw_and_judge(case, DISPUTE_JUDGES, "Dispute")
+        self.again = self._ask_again(DISPUTE_JUDGES[0], case.number)
         yield self._send(case, "Resolved", PRESENT, "shares reward and bonds", "oracle",
                          "distributeRewards", case.number)  # fmt: skip
         self._close_case(case)
@@ -218,27 +220,33 @@ class CouncilDemo:
         }
 
     def _join_judge(self, case: CouncilCase, name: str, phase: str) -> CouncilStep:
-        case.put_in[name] = BOND_WEI
+        is_of_dispute = phase != "Commit"
+        bond = int(self.world.read("oracle", "judgeBondOf", case.number, is_of_dispute))
+        case.put_in[name] = bond
         return self._send(
             case, phase, PRESENT, f"registers the judge {name}", name, "register", case.number,
-            value_wei=BOND_WEI,
+            value_wei=bond,
         )  # fmt: skip
 
-    def _draw_and_judge(self, case: CouncilCase, name: str, prefix: str) -> Iterator[CouncilStep]:
-        """Draw the judge with the header of the block that was fixed, and let that judge decide."""
+    def _draw_and_judge(
+        self, case: CouncilCase, names: Sequence[str], prefix: str
+    ) -> Iterator[CouncilStep]:
+        """Draw judges with the header of the block that was fixed, and let each of them decide."""
         number = int(self.world.read("oracle", "seedBlockOf", case.number))
         while self.chain.head.block_number < number:
             self.chain.mine()
         header = rlp.encode(self.chain.header(number))
+        drawn = "the judge" if len(names) == 1 else f"{len(names)} judges"
         yield self._send(
-            case, f"{prefix}Draw", PRESENT, f"draws the judge with block {number}", "oracle",
+            case, f"{prefix}Draw", PRESENT, f"draws {drawn} with block {number}", "oracle",
             "selectJudge", case.number, header,
         )  # fmt: skip
-        step = self._send(case, f"{prefix}Judge", name, "judges", name, "judge", case.number,
-                          sender=PRESENT)  # fmt: skip
-        (judged,) = step.events["Judged"]
-        case.verdicts[name] = (judged["verdict"], bytes(judged["finalAnswer"]))
-        yield step
+        for name in names:
+            step = self._send(case, f"{prefix}Judge", name, "judges", name, "judge", case.number,
+                              sender=PRESENT)  # fmt: skip
+            (judged,) = step.events["Judged"]
+            case.verdicts[name] = (judged["verdict"], bytes(judged["finalAnswer"]))
+            yield step
 
     def _ask_again(self, judge: str, request_id: int) -> str:
         """Run a judge's model again, without earlier generations; return the output."""
@@ -309,10 +317,12 @@ class CouncilDemo:
             for paid in step.events.get("RewardsDistributed", ()):
                 for winner, amount in zip(paid["winners"], paid["amounts"], strict=True):
                     case.rewards[names[winner.removeprefix("0x").lower()]] = int(amount)
-        fee = case.reward_wei - sum(case.rewards.values())
-        if fee and DISPUTER in case.put_in:
-            part = fee * DemoTerms().disputer_reimbursement // 10_000
-            case.rewards |= {DISPUTER: part, SECOND_JUDGE: fee - part}
+        terms = DemoTerms()
+        fee = case.reward_wei * terms.judge_fee // 10_000
+        if DISPUTER in case.put_in:
+            part = fee * terms.disputer_reimbursement // 10_000
+            each = (fee - part) // len(DISPUTE_JUDGES)
+            case.rewards |= {DISPUTER: part, **dict.fromkeys(DISPUTE_JUDGES, each)}
 
     def _wait_out(self, case: CouncilCase) -> None:
         _, ends_at = self.world.read("oracle", "phaseOf", case.number)
@@ -367,4 +377,4 @@ class CouncilDemo:
         return step
 
 
-_JUDGES = tuple((name, "CouncilJudge") for name in (FIRST_JUDGE, SECOND_JUDGE))
+_JUDGES = tuple((name, "CouncilJudge") for name in JUDGES)

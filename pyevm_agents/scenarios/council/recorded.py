@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pyevm_agents.scenarios.council.demo import CouncilDemo
 from pyevm_agents.scenarios.council.world import (
     ANSWERING,
+    DISPUTE_JUDGES,
     DISPUTER,
     FIRST_JUDGE,
     LIAR,
-    SECOND_JUDGE,
     SILENT,
     STAKES,
 )
@@ -71,10 +71,13 @@ def list_expectations(demo: CouncilDemo) -> Iterator[Expectation]:
                judge.outcome == "overturned" and judge.loss == judge.put_in,
                judge.outcome)  # fmt: skip
     yield tell(f"{DISPUTER} gets the bond back, and more", disputer.net > 0, f"{disputer.net} wei")
-    verdict = second.verdicts.get(SECOND_JUDGE, ("", b""))[0]
-    yield tell(f"asked again, {SECOND_JUDGE}'s model says the same", demo.again == verdict,
+    judge_of_dispute = DISPUTE_JUDGES[0]
+    verdict = second.verdicts.get(judge_of_dispute, ("", b""))[0]
+    yield tell(f"asked again, {judge_of_dispute}'s model says the same", demo.again == verdict,
                [verdict, demo.again])  # fmt: skip
-    good = (*ANSWERING, SECOND_JUDGE)
+    answers = {name: second.verdicts.get(name, ("", b""))[1] for name in DISPUTE_JUDGES}
+    yield tell("the judges of the dispute agree", {*answers.values()} == {b"61"}, answers)
+    good = (*ANSWERING, *DISPUTE_JUDGES)
     changed = {name: demo.scores_after.get(name, 0) - demo.scores_before[name]
                for name in demo.scores_before}  # fmt: skip
     rises = all(changed[name] > 0 for name in good)
@@ -99,7 +102,7 @@ COUNCIL = Scenario(
     comment="A council of five agents answers two questions: three ask the model, which reads "
     "records, one lies, one never reveals. Votes decide the first, which resolves a prediction "
     "market by its callback. A judge without records decides the second for the liar; it is "
-    "disputed, and a judge with records and a higher score overturns that. Reward and bonds are "
+    "disputed, and three judges with records and higher scores overturn that. Reward and bonds are "
     "shared, and the outcomes are written to ERC-8004's registry.",
     make=_build_council,
 )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SUMMARY = (
     "Five agents commit to answers under a bond, and reveal them: three ask the model, which reads "
     "records, one lies, and one never reveals. Votes decide the first question, for a market. A "
-    "judge decides the second; its decision is disputed and overturned."
+    "judge decides the second; its decision is disputed, and three other judges overturn it."
 )
 
 LIARS_PLACE = "1"

@@ -1,8 +1,8 @@
 """A council on any chain: oracle, agents with identities, judges, and records.
 
 The contracts are those of `contracts/council/` and `contracts/examples/council/`. Ada, Ben and Cleo
-answer by the model, from records of a knowledge base. Dora lies, and Emil never reveals. Frida and
-Gus judge by the model; Gus can read the records, Frida can't.
+answer by the model, from records of a knowledge base. Dora lies, and Emil never reveals. Frida,
+Gus, Hana and Ivo judge by the model; all but Frida can read the records.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ LIAR, SILENT = "Dora", "Emil"
 INFO_AGENTS = (LIAR, *ANSWERING, SILENT)
 """In the order in which they commit."""
 
-FIRST_JUDGE, SECOND_JUDGE = "Frida", "Gus"
-ON_CHAIN = (*ANSWERING, FIRST_JUDGE, SECOND_JUDGE)
+FIRST_JUDGE, DISPUTE_JUDGES = "Frida", ("Gus", "Hana", "Ivo")
+JUDGES = (FIRST_JUDGE, *DISPUTE_JUDGES)
+ON_CHAIN = (*ANSWERING, *JUDGES)
 """Agents that are contracts, of the development account."""
 
 DISPUTER, CURATOR = "Pia", "Curator"
@@ -56,7 +57,7 @@ FUNDS_WEI = 10 * ETHER
 SCORES = {
     **dict.fromkeys(INFO_AGENTS, 80),
     FIRST_JUDGE: 75,
-    SECOND_JUDGE: 95,
+    **dict.fromkeys(DISPUTE_JUDGES, 95),
 }
 """What the curator says of agents before the questions, of 100."""
 
@@ -104,6 +105,8 @@ class DemoTerms:
     min_agent_reputation: int = 5_000
     min_judge_reputation: int = 7_000
     min_dispute_judge_reputation: int = 9_000
+    dispute_judges: int = len(DISPUTE_JUDGES)
+    plain_commitments: bool = False
 
 
 def find_person(name: str, chain: Chain) -> LocalAccount:
@@ -128,7 +131,7 @@ class CouncilWorld(WorldContracts):
             self.owner.transact(self.find_address(name), b"", value_wei=FUNDS_WEI)
         self._deploy_council()
         self._deploy_agents()
-        for number, name in enumerate((*INFO_AGENTS, FIRST_JUDGE, SECOND_JUDGE)):
+        for number, name in enumerate((*INFO_AGENTS, *JUDGES)):
             self._register(name, number)
 
     @classmethod
@@ -204,7 +207,7 @@ class CouncilWorld(WorldContracts):
             load_artifact("CouncilReputation"),
             REGISTRIES.identity,
             REGISTRIES.reputation,
-            [self.find_address(CURATOR)],
+            [self.find_address(CURATOR), self.owner.address],
         )
         terms = astuple(DemoTerms())
         oracle = load_artifact("AgentCouncilOracle")
@@ -225,7 +228,8 @@ class CouncilWorld(WorldContracts):
         for name in ANSWERING:
             self._deploy_agent(name, "CouncilInfoAgent", INFO_PROMPT, tools)
         self._deploy_agent(FIRST_JUDGE, "CouncilJudge", JUDGE_PROMPT, [])
-        self._deploy_agent(SECOND_JUDGE, "CouncilJudge", JUDGE_PROMPT, tools)
+        for name in DISPUTE_JUDGES:
+            self._deploy_agent(name, "CouncilJudge", JUDGE_PROMPT, tools)
 
     def _deploy_agent(self, name: str, contract: str, prompt: str, tools: list[Address]) -> None:
         texts: tuple[Any, ...] = (ALIASES[1], name, "Sits in a council", prompt)

@@ -318,7 +318,7 @@ class RunDemo:
         for slug, payer in ((BOOKKEEPER, PAYER), (TRAINEE, NEWCOMER)):
             yield Bookkeeper(build_demo_manifest(slug), tuple(BILLS), clerk=CLERK, payer=payer)
         for slug in (CLERK, PAYER, NEWCOMER):
-            yield ToolAnswerAgent(build_demo_manifest(slug), self.world.address(slug), self._port)
+            yield ToolAnswerAgent(build_demo_manifest(slug), self.world.address(slug))
 
 
 def build_demo_manifest(slug: str) -> AgentManifest:

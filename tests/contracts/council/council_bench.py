@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,16 @@ from eth_abi import encode
 from eth_keys.datatypes import PrivateKey
 from eth_utils import keccak, to_canonical_address
 
-from tests.contracts.plain_evm import GAS, OWNER, STRANGER, ZERO, Account, Evm, plain_evm
+from tests.contracts.plain_evm import (
+    GAS,
+    OWNER,
+    STRANGER,
+    ZERO,
+    Account,
+    Evm,
+    RevertedError,
+    plain_evm,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +32,9 @@ if TYPE_CHECKING:
 
 AGENTS = [Account(PrivateKey(bytes([0x30 + n]) * 32)) for n in range(8)]
 JUDGES = [Account(PrivateKey(bytes([0x50 + n]) * 32)) for n in range(5)]
+PANEL = 3
+"""Judges of a dispute."""
+
 DISPUTER = Account(PrivateKey(b"\x61" * 32))
 REQUESTER = OWNER
 PEOPLE = [REQUESTER, STRANGER, DISPUTER, *AGENTS, *JUDGES]
@@ -60,7 +73,9 @@ class Terms:
     min_bond: int = 1
     min_agent_reputation: int = -(2**31)
     min_judge_reputation: int = -(2**31)
-    min_dispute_judge_reputation: int = -(2**31)
+    min_dispute_judge_reputation: int = 1
+    dispute_judges: int = PANEL
+    plain_commitments: bool = False
 
     def encoded(self) -> tuple[object, ...]:
         return tuple(getattr(self, one.name) for one in fields(self))
@@ -108,14 +123,24 @@ class CouncilBench:
     extra: tuple[object, ...] = ()
     """Constructor arguments after the terms and the source of reputation."""
 
-    reputation: str = ZERO
+    reputation: str = ""
+    """The source of reputation. Where disputes need one, the judges are known to be good."""
+
     evm: LoggingEvm = field(default_factory=LoggingEvm)
 
     def __post_init__(self) -> None:
         for one in PEOPLE:
             self.evm.vm.state.set_balance(to_canonical_address(one.address), 10**24)
         self.pass_time(1_000, blocks=1_000)
+        self.reputation = self.reputation or self._scores()
         self.oracle = self.evm.deploy(self.name, self.terms.encoded(), self.reputation, *self.extra)
+
+    def _scores(self) -> str:
+        if not self.terms.dispute_window:
+            return ZERO
+        scores = self.evm.deploy("KnownScores")
+        scores("setScores", [one.address for one in JUDGES], 100)
+        return scores.address
 
     # ---- Blocks
 
@@ -184,8 +209,10 @@ class CouncilBench:
         self.oracle("reveal", question.request_id, answer, nonce, sender=agent)
 
     def register(self, question: Question, *judges: Account) -> None:
+        of_dispute = self.phase(question) == DISPUTE_REGISTRATION
+        value = self.oracle("judgeBondOf", question.request_id, of_dispute)
         for judge in judges:
-            self.oracle("registerJudge", question.request_id, sender=judge, value_wei=question.bond)
+            self.oracle("registerJudge", question.request_id, sender=judge, value_wei=value)
 
     def answer_all(self, question: Question, *answers: bytes) -> None:
         """Commit and reveal one answer by each of the first agents."""
@@ -195,17 +222,24 @@ class CouncilBench:
         for agent, answer in pairs:
             self.reveal(question, agent, answer)
 
-    def draw(self, question: Question, *, of_dispute: bool = False) -> Account:
-        """Draw a judge where the oracle waits for its block; return the judge."""
+    def draw(self, question: Question, *, of_dispute: bool = False) -> list[Account]:
+        """Draw where the oracle waits for its block; return who was drawn."""
         block = self.oracle("seedBlockOf", question.request_id)
         if block:
             self.pass_time(12, blocks=max(0, block + 1 - self.block_number))
             self.oracle("selectJudge", question.request_id, header_of(block), sender=STRANGER)
-        return self.judge(question, of_dispute=of_dispute)
+        return self.drawn(question, of_dispute=of_dispute)
 
-    def judge(self, question: Question, *, of_dispute: bool = False) -> Account:
-        judge, _ = self.oracle("judgesOf", question.request_id, of_dispute)
-        return next(one for one in PEOPLE if one.address == judge)
+    def drawn(self, question: Question, *, of_dispute: bool = False) -> list[Account]:
+        judges, _ = self.oracle("judgesOf", question.request_id, of_dispute)
+        return [next(one for one in PEOPLE if one.address == judge) for judge in judges]
+
+    def judge(self, question: Question) -> Account:
+        (judge,) = self.drawn(question)
+        return judge
+
+    def panel(self, question: Question) -> list[Account]:
+        return self.drawn(question, of_dispute=True)
 
     def aggregate(
         self,
@@ -241,13 +275,14 @@ class CouncilBench:
         question: Question,
         winners: Sequence[Account] = (),
         answer: bytes = b"",
+        *,
+        judges: Sequence[Account] | None = None,
     ) -> None:
-        """End a dispute by its judge: overturn if there are winners."""
-        self.oracle(
-            "resolveDispute",
-            *(question.request_id, bool(winners), answer, [one.address for one in winners]),
-            sender=self.judge(question, of_dispute=True),
-        )
+        """Decide a dispute by these judges, or all of its panel: overturn if there are winners."""
+        names = [one.address for one in winners]
+        for judge in self.panel(question) if judges is None else judges:
+            arguments = (question.request_id, bool(winners), answer, names)
+            self.oracle("resolveDispute", *arguments, sender=judge)
 
     # ---- What came of it
 
@@ -271,7 +306,17 @@ class CouncilBench:
         outcome: int = self.oracle("outcomeOf", question.request_id, account.address)
         return outcome
 
+    def release_all(self, question: Question) -> None:
+        """Give all bonds back that no draw can take any more."""
+        for of_dispute in (False, True):
+            _, candidates = self.oracle("judgesOf", question.request_id, of_dispute)
+            for one in candidates:
+                with suppress(RevertedError):
+                    self.oracle("releaseJudge", question.request_id, one, sender=STRANGER)
+
     def withdraw_all(self, token: str = ZERO) -> None:
+        for number in range(self.oracle("requestCount")):
+            self.release_all(Question(number + 1))
         for one in PEOPLE:
             if self.claimable(one, token):
                 self.oracle("withdraw", token, one.address, sender=one)

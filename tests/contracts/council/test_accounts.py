@@ -138,9 +138,13 @@ class CouncilMachine(RuleBasedStateMachine):
         return True
 
     def note_credits(self) -> None:
-        """Add what the last transaction credited to what can be withdrawn."""
+        """Count what the last transaction credited, and what it sent unasked."""
         for event in self.oracle.events("Credited"):
             self.credited["0x" + event["token"].to_bytes(20, "big").hex()] += event["amount"]
+        for event in self.oracle.events("Withdrawn"):
+            token = "0x" + event["token"].to_bytes(20, "big").hex()
+            self.credited[token] -= event["amount"]
+            self.flow[token] -= event["amount"]
 
     def pick(self, place: int, *phases: int) -> Question:
         """Return a request: one in four of all, the others in one of the phases if any is."""
@@ -218,7 +222,9 @@ class CouncilMachine(RuleBasedStateMachine):
         self.register_by(self.pick(place, COMMIT, REVEAL, DISPUTE_REGISTRATION), sender)
 
     def register_by(self, question: Question, sender: Account) -> None:
-        request_id, value = question.request_id, question.bond
+        request_id = question.request_id
+        of_dispute = self.phases.get(request_id) == DISPUTE_REGISTRATION
+        value = self.oracle("judgeBondOf", request_id, of_dispute)
         self.attempt("register", "registerJudge", request_id, sender=sender, value=value)
 
     @rule(place=places, who=places)
@@ -251,7 +257,7 @@ class CouncilMachine(RuleBasedStateMachine):
         question = self.pick(place, JUDGE)
         answer, winners = self.verdict(question, best)
         arguments = (question.request_id, answer, winners, b"so")
-        self.attempt("aggregate", "aggregate", *arguments, sender=self.judge(question, False))  # noqa: FBT003
+        self.attempt("aggregate", "aggregate", *arguments, sender=self.judge(question, 0))
 
     @rule(place=places, who=places)
     def dispute(self, place: int, who: int) -> None:
@@ -261,17 +267,36 @@ class CouncilMachine(RuleBasedStateMachine):
         request_id = question.request_id
         self.attempt("dispute", "initiateDispute", request_id, "no", sender=sender, value=value)
 
-    @rule(place=places, best=places, overturn=st.booleans())
-    def decide(self, *, place: int, best: int, overturn: bool) -> None:
+    @rule(place=places, best=places, who=places, overturn=st.booleans())
+    def decide(self, *, place: int, best: int, who: int, overturn: bool) -> None:
         question = self.pick(place, DISPUTE_JUDGE)
         answer, winners = self.verdict(question, best)
         arguments = (question.request_id, overturn, answer, winners)
         name = "overturn" if overturn else "uphold"
-        self.attempt(name, "resolveDispute", *arguments, sender=self.judge(question, True))  # noqa: FBT003
+        sender = self.judge(question, who, of_dispute=True)
+        self.attempt(name, "resolveDispute", *arguments, sender=sender)
 
-    def judge(self, question: Question, of_dispute: bool) -> Account:
-        judge, _ = self.oracle("judgesOf", question.request_id, of_dispute)
-        return next((one for one in PEOPLE if one.address == judge), STRANGER)
+    def judge(self, question: Question, who: int, *, of_dispute: bool = False) -> Account:
+        """Return one of the judges that were drawn; a stranger if none was."""
+        judges, _ = self.oracle("judgesOf", question.request_id, of_dispute)
+        drawn = [one for one in PEOPLE if one.address in judges]
+        return drawn[who % len(drawn)] if drawn else STRANGER
+
+    @rule(place=places, value=st.integers(0, 10**18))
+    def declare(self, place: int, value: int) -> None:
+        request_id = self.pick(place, COMMIT).request_id
+        self.attempt("declare", "declareValue", request_id, value, sender=REQUESTER)
+
+    @rule(place=places)
+    def pay_directly(self, place: int) -> None:
+        request_id = self.pick(place, COMMIT).request_id
+        self.attempt("payDirectly", "payDirectly", request_id, sender=REQUESTER)
+
+    @rule(place=places, who=places)
+    def release(self, place: int, who: int) -> None:
+        request_id = self.pick(place, WINDOW, DISPUTE_JUDGE, RESOLVED, DISTRIBUTED).request_id
+        judge = JUDGES[who % 5].address
+        self.attempt("release", "releaseJudge", request_id, judge, sender=STRANGER)
 
     @rule(place=places, seconds=st.sampled_from([0, 1, 300, 600, 901]))
     def advance(self, place: int, seconds: int) -> None:
@@ -294,7 +319,7 @@ class CouncilMachine(RuleBasedStateMachine):
             WINDOW: lambda: self.dispute(place, who),
             DISPUTE_REGISTRATION: lambda: self.end_registration(question, who),
             DISPUTE_DRAW: lambda: self.select(place, 5),
-            DISPUTE_JUDGE: lambda: self.decide(place=place, best=who, overturn=who % 2 == 0),
+            DISPUTE_JUDGE: lambda: self.decide_all(place, who),
             RESOLVED: lambda: self.distribute(place),
         }
         if phase in steps:
@@ -304,9 +329,15 @@ class CouncilMachine(RuleBasedStateMachine):
     def proceed_again(self, place: int, who: int) -> None:
         self.proceed(place, who)
 
+    def decide_all(self, place: int, who: int) -> None:
+        """Let the panel decide: mostly one like the other."""
+        for judge in range(3 if who % 8 else 2):
+            overturn = who % 2 == 0 and (judge < 2 or who % 3 > 0)
+            self.decide(place=place, best=who // 4 * 4, who=judge, overturn=overturn)
+
     def end_registration(self, question: Question, who: int) -> None:
-        for judge in (JUDGES[who % 5], JUDGES[(who + 2) % 5]):
-            self.register_by(question, judge)
+        for judge in range(5 if who % 5 else 2):
+            self.register_by(question, JUDGES[(who + judge) % 5])
         self.bench.pass_phase(question)
         self.attempt("advance", "advance", question.request_id, sender=STRANGER)
 
@@ -336,10 +367,11 @@ class CouncilMachine(RuleBasedStateMachine):
         if isinstance(holder, Contract):
             data = self.oracle.artifact.encode_call("withdraw", token, STRANGER.address)
             holder("call", self.oracle.address, data)
-        else:
+            self.note_credits()
+        elif amount % 2:
             assert self.attempt("withdraw", "withdraw", token, STRANGER.address, sender=holder)
-        self.flow[token] -= amount
-        self.credited[token] -= amount
+        else:
+            assert self.attempt("push", "withdrawFor", token, holder.address, sender=STRANGER)
 
     # ---- What always holds
 
@@ -363,8 +395,7 @@ class CouncilMachine(RuleBasedStateMachine):
     @invariant()
     def the_oracle_holds_what_it_owes(self) -> None:
         self.note_phases()
-        waiting = [one for one in self.questions if self.phases[one.request_id] < DISTRIBUTED]
-        escrows = [self.oracle("escrowOf", one.request_id) for one in waiting]
+        escrows = [self.oracle("escrowOf", one.request_id) for one in self.questions]
         for place, token in enumerate((ZERO, self.token.address)):
             owed = self.credited[token] + sum(escrow[place] for escrow in escrows)
             assert self.held(token) == owed == self.flow[token]
@@ -374,12 +405,19 @@ class CouncilMachine(RuleBasedStateMachine):
             return
         for question in self.questions:
             self.end(question)
+            self.release_bonds(question)
         assert all(self.bench.phase(one) >= DISTRIBUTED for one in self.questions)
         for token in (ZERO, self.token.address):
             for holder in self.parties.holders:
                 self.parties.client("behave", 0, ZERO, b"", 0)
                 self.take(holder, token)
             assert self.held(token) == 0
+
+    def release_bonds(self, question: Question) -> None:
+        for judge in JUDGES:
+            self.attempt(
+                "release", "releaseJudge", question.request_id, judge.address, sender=STRANGER
+            )
 
     def end(self, question: Question) -> None:
         """End a request by calls of anybody after its timeouts."""

@@ -12,6 +12,7 @@ from eth_utils import keccak, to_canonical_address
 from tests.contracts.council.council_bench import (
     AGENTS,
     BOND,
+    DISPUTER,
     DISTRIBUTED,
     FAILED,
     JUDGE,
@@ -33,13 +34,20 @@ if TYPE_CHECKING:
 THIEF = AGENTS[2]
 COPYABLE_COMMITMENT, NO_LIMITS, BOOLEAN_TOKEN, STATED_AMOUNT = range(4)
 JUDGING_AGENTS, PICKED_BLOCK, NO_TIMEOUT, NO_OPTION = range(4)
-PUSH, LATE_UPDATE, DUPLICATE_WINNERS, NO_COMMITMENTS, NO_REFUND, STUCK_BONDS = range(6)
+PUSH, LATE_UPDATE, NO_COMMITMENTS, NO_REFUND, STUCK_BONDS = range(5)
 NOTHING, FALSE, FEE, TRUE = range(4)
 """Answers of `OddToken`."""
 
 MOST_GAS = 16_777_216
 """A transaction's gas. Source: EIP-7825."""
 
+FEES = BOND // 2
+"""More than the gas of a test's transactions costs, in wei."""
+
+UNRANKED, ONE_JUDGE, SMALL_STAKES, FEW_PLACES, DUPLICATE_WINNERS = range(5)
+"""Members of `DisputeFlaw`."""
+
+DISPUTES = Terms(dispute_window=1_000)
 IN_BLOCKS = Terms(deterministic=False)
 
 
@@ -134,10 +142,26 @@ def test_copied_commitment(*, flawed: bool) -> None:
     assert copied == flawed
 
 
+def test_copied_plain_commitment() -> None:
+    """The ERC's own form can be copied: a request refuses the second; the first can't reveal."""
+    bench = CouncilBench(Terms(plain_commitments=True))
+    question = bench.ask()
+    commitment = keccak(encode(["bytes", "uint256"], [b"4", 7]))
+    assert bench.oracle("commitmentOf", 1, AGENTS[0].address, b"4", 7) == commitment
+    bench.oracle("commit", 1, commitment, sender=AGENTS[0], value_wei=BOND)
+    with reverts("CopiedCommitment", question.request_id):
+        bench.oracle("commit", 1, commitment, sender=THIEF, value_wei=BOND)
+    bench.ask()
+    bench.oracle("commit", 2, commitment, sender=AGENTS[0], value_wei=BOND)  # of another request
+    bench.pass_phase(question)
+    bench.oracle("reveal", 1, b"4", 7, sender=AGENTS[0])
+
+
 @pytest.mark.parametrize("flawed", [False, True])
 def test_duplicate_winners(*, flawed: bool) -> None:
     """A winner named twice would be paid twice, with the money of other requests."""
-    bench = payments(DUPLICATE_WINNERS) if flawed else CouncilBench()
+    flaw = CouncilBench(name="FlawedDisputes", extra=(DUPLICATE_WINNERS,)) if flawed else None
+    bench = flaw or CouncilBench()
     others = bench.ask(reward=9 * REWARD)
     question = bench.ask()
     bench.register(question, JUDGES[0])
@@ -194,7 +218,258 @@ def test_answers_that_no_judge_can_name(*, flawed: bool) -> None:
     assert end(bench, question)
     assert bench.phase(question) == FAILED
     assert bench.claimable(AGENTS[0]) == (4 * BOND if flawed else BOND)
+    bench.release_all(question)
     assert [bench.claimable(one) for one in JUDGES[:3]] == [0 if flawed else BOND] * 3
+
+
+# ---- Disputes
+
+
+def dispute_bench(flaw: int | None, *strangers: Account) -> CouncilBench:
+    """Return a council with disputes, of judges who were right before; so were these accounts."""
+    if flaw is None:
+        bench = CouncilBench(DISPUTES)
+    else:
+        bench = CouncilBench(DISPUTES, name="FlawedDisputes", extra=(flaw,))
+    if strangers and flaw != UNRANKED:
+        scores = bench.evm.at("KnownScores", bench.reputation)
+        scores("setScores", [one.address for one in strangers], 100)
+    for one in strangers:
+        bench.evm.vm.state.set_balance(to_canonical_address(one.address), 10**24)
+    return bench
+
+
+def vote_yes(bench: CouncilBench) -> Question:
+    """Return a question on which two agents voted yes, and the thief no."""
+    question = bench.ask(specifications="OPTIONS: yes|no")
+    bench.answer_all(question, b"yes", b"yes", b"no")
+    return question
+
+
+def dispute_by(bench: CouncilBench, question: Question, judges: list[Account]) -> None:
+    """Let the thief's friend dispute, and these judges register if they may."""
+    bench.dispute(question)
+    for judge in judges:
+        succeeds(lambda j=judge: bench.register(question, j))  # type: ignore[misc]
+    bench.advance(question)
+
+
+def gain(bench: CouncilBench, accounts: list[Account], before: int) -> int:
+    """Return by how much the accounts have more wei than before, with what they may withdraw."""
+    return wealth(bench, accounts) - before
+
+
+def wealth(bench: CouncilBench, accounts: list[Account]) -> int:
+    return sum(bench.balance(one.address) + bench.claimable(one) for one in accounts)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_strangers_overturn_a_vote(*, flawed: bool) -> None:
+    """The loser of a vote disputes it, and many accounts of its own register as judges."""
+    crowd = many_accounts(40)
+    bench = dispute_bench(UNRANKED if flawed else None)
+    if flawed:
+        scores = Terms(dispute_window=1_000, min_dispute_judge_reputation=0)
+        bench = CouncilBench(scores, name="FlawedDisputes", extra=(UNRANKED,))
+    for one in crowd:
+        bench.evm.vm.state.set_balance(to_canonical_address(one.address), 10**24)
+    gang = [THIEF, DISPUTER, *crowd]
+    before = wealth(bench, gang)
+    question = vote_yes(bench)
+    dispute_by(bench, question, crowd)
+    if flawed:
+        names = [THIEF.address]
+        judges, _ = bench.oracle("judgesOf", 1, True)  # noqa: FBT003
+        for judge in [one for one in crowd if one.address in judges]:
+            bench.oracle("resolveDispute", 1, True, b"no", names, sender=judge)  # noqa: FBT003
+    bench.distribute(question)
+    bench.release_all(question)
+    assert bench.oracle("getResolution", 1)[0] == (b"no" if flawed else b"yes")
+    expected = REWARD + 2 * BOND if flawed else -BOND
+    assert abs(gain(bench, gang, before) - expected) < FEES
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_one_judge_overturns_a_vote(*, flawed: bool) -> None:
+    """One of three candidates is the thief's friend: alone it decides if it is drawn."""
+    friend, *honest = JUDGES[:3]
+    bench = dispute_bench(ONE_JUDGE if flawed else None)
+    robbed = False
+    for nonce in range(12):  # until the friend is drawn
+        snapshot = bench.evm.vm.state.snapshot()
+        question = bench.ask(specifications="OPTIONS: yes|no")
+        for agent, answer in zip(AGENTS[:3], (b"yes", b"yes", b"no"), strict=True):
+            bench.commit(question, agent, answer, nonce)
+        for agent, answer in zip(AGENTS[:3], (b"yes", b"yes", b"no"), strict=True):
+            bench.reveal(question, agent, answer)
+        dispute_by(bench, question, [friend, *honest])
+        panel = bench.panel(question)
+        assert len(panel) == (1 if flawed else 3)
+        for judge in panel:
+            if judge is friend:
+                bench.rule(question, [THIEF], b"no", judges=[judge])
+            else:
+                bench.rule(question, judges=[judge])
+        robbed |= bench.oracle("getResolution", question.request_id)[0] == b"no"
+        bench.evm.vm.state.revert(snapshot)
+    assert robbed == flawed
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+@pytest.mark.parametrize("by_judge", [False, True])
+def test_a_lost_dispute_costs_what_a_won_one_brings(*, flawed: bool, by_judge: bool) -> None:
+    """A gang disputes and judges. So it pays only for who has more than half of the judges."""
+    bench = dispute_bench(SMALL_STAKES if flawed else None)
+    gains = {}
+    for wins in (False, True):
+        gang = [THIEF, DISPUTER, *JUDGES[1:4]]
+        snapshot = bench.evm.vm.state.snapshot()
+        question = bench.ask(specifications="" if by_judge else "OPTIONS: yes|no")
+        bench.register(question, JUDGES[0])
+        bench.answer_all(question, b"yes", b"yes", b"no")
+        if by_judge:
+            bench.aggregate(question, AGENTS[:2], b"yes")
+        dispute_by(bench, question, JUDGES[1:4])
+        if wins:
+            bench.rule(question, [THIEF], b"no")
+        else:  # a friend, and two who can't be bought
+            friend, *honest = bench.panel(question)
+            bench.rule(question, [THIEF], b"no", judges=[friend])
+            bench.rule(question, judges=honest)
+            gang = [THIEF, DISPUTER, friend]
+        bench.distribute(question)
+        gains[wins] = wealth(bench, gang) - len(gang) * 10**24
+        bench.evm.vm.state.revert(snapshot)
+    assert gains[True] > FEES
+    assert (-gains[False] >= gains[True]) == (not flawed)
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_a_crowd_takes_all_places(*, flawed: bool) -> None:
+    """Who fills the places with accounts of its own is drawn, if there is a last place."""
+    crowd = many_accounts(33)
+    bench = dispute_bench(FEW_PLACES if flawed else None, *crowd)
+    question = bench.ask()
+    for one in crowd[:32]:
+        bench.register(question, one)
+    honest_registers = succeeds(lambda: bench.register(question, JUDGES[0]))
+    assert honest_registers == (not flawed)
+    bench.answer_all(question, b"4", b"4", b"5")
+    used = bench.evm.last.get_gas_used()
+    assert used < 400_000  # whatever the number of candidates
+
+
+# ---- Payments
+
+
+@pytest.mark.parametrize("behaviour", range(1, 5))
+@pytest.mark.parametrize("fails", [False, True])
+def test_direct_payment_reaches_all_who_take_it(behaviour: int, *, fails: bool) -> None:
+    """A recipient that refuses, calls back, burns its gas or returns a megabyte stops nobody."""
+    bench = CouncilBench()
+    oracle = bench.oracle
+    hostile = bench.evm.deploy("CouncilParticipant")
+    send = oracle.artifact.encode_call
+    again = send("withdrawFor", ZERO, hostile.address)
+    hostile("behave", behaviour, oracle.address, again, 3)
+    question = bench.ask(specifications="OPTIONS: yes|no")
+    with reverts("NotRequester", 1, STRANGER.address):
+        oracle("payDirectly", 1, sender=STRANGER)
+    oracle("payDirectly", 1)
+    assert oracle("paysDirectly", 1)
+    commitment = oracle("commitmentOf", 1, hostile.address, b"yes", 7)
+    hostile("call", oracle.address, send("commit", 1, commitment), value_wei=BOND)
+    with reverts("CommitmentsMade", 1):
+        oracle("payDirectly", 1)
+    for agent in AGENTS[:2]:
+        bench.commit(question, agent, b"?" if fails else b"yes")
+    before = [bench.balance(one.address) for one in AGENTS[:2]]
+    hostile("call", oracle.address, send("reveal", 1, b"yes", 7))
+    if not fails:
+        for agent in AGENTS[:2]:
+            bench.reveal(question, agent, b"yes")
+    assert end(bench, question)
+    assert bench.evm.last.get_gas_used() < 600_000
+    got = [bench.balance(one.address) - old for one, old in zip(AGENTS[:2], before, strict=True)]
+    share = 3 * BOND if fails else REWARD // 3 + BOND
+    assert all(abs(amount - share) < FEES for amount in got) == (not fails)
+    assert [bench.claimable(one) for one in AGENTS[:2]] == [0, 0]
+    owed = bench.claimable(hostile.address)
+    refuses = behaviour in {1, 3, 4}  # a megabyte costs more gas than it has
+    assert (owed > 0) == refuses
+    assert bench.held() == owed
+    if refuses:
+        taken = succeeds(lambda: oracle("withdrawFor", ZERO, hostile.address, sender=STRANGER))
+        assert taken == (behaviour == 4)
+        hostile("behave", 0, ZERO, b"", 0)
+        if not taken:
+            oracle("withdrawFor", ZERO, hostile.address, sender=STRANGER)
+    assert bench.held() == 0
+
+
+@pytest.mark.parametrize("answer", [NOTHING, TRUE])
+def test_direct_payment_in_a_token(answer: int) -> None:
+    bench = CouncilBench()
+    token = bench.evm.deploy("RewardToken", answer, REWARD)
+    token("approve", bench.oracle.address, REWARD)
+    question = bench.ask(token=token)
+    bench.oracle("payDirectly", 1)
+    bench.register(question, *JUDGES[:2])
+    bench.answer_all(question, b"4", b"4", b"4")
+    bench.aggregate(question, AGENTS[:3])
+    bench.distribute(question)
+    assert token("balanceOf", bench.oracle.address) == 0
+    assert sum(token("balanceOf", one.address) for one in AGENTS[:3]) == REWARD - REWARD // 10
+    bench.release_all(question)  # the judge that was not drawn
+    assert bench.held() == 0
+
+
+def test_a_sender_cannot_starve_a_recipient() -> None:
+    """A direct payment has all of its gas, or the transaction reverts."""
+    bench = CouncilBench()
+    hostile = bench.evm.deploy("CouncilParticipant")
+    question = bench.ask(agents=1, specifications="OPTIONS: yes|no")
+    bench.oracle("payDirectly", 1)
+    send = bench.oracle.artifact.encode_call
+    commitment = bench.oracle("commitmentOf", 1, hostile.address, b"yes", 7)
+    hostile("call", bench.oracle.address, send("commit", 1, commitment), value_wei=BOND)
+    hostile("call", bench.oracle.address, send("reveal", 1, b"yes", 7))
+    paid = 0
+    for gas in range(40_000, 240_000, 10_000):
+        snapshot = bench.evm.vm.state.snapshot()
+        data = send("distributeRewards", question.request_id)
+        try:
+            bench.evm.send(bench.oracle.address, data, gas=gas)
+        except RevertedError:
+            bench.evm.vm.state.revert(snapshot)
+            continue
+        assert bench.held() == 0
+        paid += 1
+        bench.evm.vm.state.revert(snapshot)
+    assert paid
+
+
+@pytest.mark.parametrize("token_reward", [False, True])
+def test_a_contract_that_knows_the_erc_alone_gets_its_refund(*, token_reward: bool) -> None:
+    """It has no call of `withdraw`: anybody sends it what it may have."""
+    bench = CouncilBench()
+    client = bench.evm.deploy("CouncilParticipant")
+    token = bench.evm.deploy("RewardToken", TRUE, REWARD) if token_reward else None
+    asset = token.address if token else ZERO
+    if token:
+        token("transfer", client.address, REWARD)
+        data = token.artifact.encode_call("approve", bench.oracle.address, REWARD)
+        client("call", token.address, data)
+    arguments = ("?", 1, BOND, bench.now + 1, asset, "", ((), ()))
+    data = bench.oracle.artifact.encode_call("createRequest", *arguments)
+    client("call", bench.oracle.address, data, value_wei=0 if token else REWARD)
+    bench.pass_time(2)
+    bench.oracle("advance", 1, sender=STRANGER)
+    assert bench.oracle("withdrawFor", asset, client.address, sender=STRANGER) == REWARD
+    held = token("balanceOf", client.address) if token else bench.balance(client.address)
+    assert held == REWARD
+    with reverts("NothingToWithdraw", asset, client.address):
+        bench.oracle("withdrawFor", asset, client.address, sender=STRANGER)
 
 
 # ---- Randomness
@@ -430,13 +705,14 @@ def test_overlong_inputs(*, flawed: bool) -> None:
 
 
 def test_everything_at_its_limit_fits_into_a_transaction() -> None:
-    """64 agents with the longest answers, 32 judges, and all settled: within EIP-7825's limit."""
+    """64 agents with the longest answers, 32 judges, and all paid: within EIP-7825's limit."""
     bench = CouncilBench()
     everybody = many_accounts(96)
     for one in everybody:
         bench.evm.vm.state.set_balance(to_canonical_address(one.address), 10**24)
     agents, judges = everybody[:64], everybody[64:]
     question = bench.ask(agents=64, query="x" * 7_000)
+    bench.oracle("payDirectly", question.request_id)
     bench.register(question, *judges)
     for agent in agents:
         bench.commit(question, agent, b"x" * 2_048)
@@ -444,13 +720,14 @@ def test_everything_at_its_limit_fits_into_a_transaction() -> None:
     for agent in agents:
         bench.reveal(question, agent, b"x" * 2_048)
         used.append(bench.evm.last.get_gas_used())
-    judge, _ = bench.oracle("judgesOf", question.request_id, False)  # noqa: FBT003
+    (judge,), _ = bench.oracle("judgesOf", question.request_id, False)  # noqa: FBT003
     by_judge = next(one for one in judges if one.address == judge)
     bench.aggregate(question, agents, b"y" * 2_048, judge=by_judge, reasoning=b"z" * 4_096)
     used.append(bench.evm.last.get_gas_used())
     bench.distribute(question)
     used.append(bench.evm.last.get_gas_used())
     assert max(used) < MOST_GAS
+    bench.release_all(question)
     for one in (*everybody, OWNER):
         if bench.claimable(one):
             bench.oracle("withdraw", ZERO, one.address, sender=one)

@@ -12,12 +12,15 @@ from tests.contracts.council.council_bench import (
     AGENTS,
     BOND,
     COMMIT,
+    DISPUTE_JUDGE,
     JUDGE,
     JUDGES,
     OPTIONS,
+    PANEL,
     RESOLVED,
     REWARD,
     CouncilBench,
+    LoggingEvm,
     Terms,
 )
 from tests.contracts.plain_evm import (
@@ -38,8 +41,8 @@ if TYPE_CHECKING:
 class Sitting:
     """A council with contracts as agents, each with an executor of its own."""
 
-    def __init__(self, terms: Terms | None = None) -> None:
-        self.bench = CouncilBench(terms or Terms())
+    def __init__(self, bench: CouncilBench | None = None) -> None:
+        self.bench = bench or CouncilBench()
         self.executors: dict[str, Contract] = {}
 
     def deploy(self, name: str, model: str) -> Contract:
@@ -306,21 +309,37 @@ def test_a_judge_that_is_not_asked(sitting: Sitting) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "overturned"), [("1, 2: 4.", False), ("3: 5", True)], ids=["upheld", "overturned"]
+    ("verdicts", "overturned"),
+    [
+        (("1, 2: 4.", "1, 2: 4.", "3: 5"), False),
+        (("3: 5", "1, 2: 4.", "3: 5"), True),
+        (("3: 5", "3: 6", "1: 4"), False),  # no two name the same
+    ],
+    ids=["upheld", "overturned", "undecided"],
 )
-def test_a_second_judge_settles_a_dispute(verdict: str, *, overturned: bool) -> None:
-    sitting = Sitting(Terms(dispute_window=1_000))
+def test_a_panel_of_agents_settles_a_dispute(
+    verdicts: tuple[str, ...], *, overturned: bool
+) -> None:
+    evm = LoggingEvm()
+    scores = evm.deploy("KnownScores")
+    terms = Terms(dispute_window=1_000)
+    sitting = Sitting(CouncilBench(terms, evm=evm, reputation=scores.address))
     bench = sitting.bench
     question = bench.ask()
     first = drawn_judge(sitting, question, b"4", b"4", b"5")
     sitting.say(first, "1: 4")
     first("judge", 1)
-    second = sitting.deploy("CouncilJudge", "another-model")
+    panel = [sitting.deploy("CouncilJudge", f"model-{n}") for n in range(PANEL)]
+    scores("setScores", [judge.address for judge in panel], 100)
     bench.dispute(question)
-    second("register", 1, value_wei=BOND)
+    bond = bench.oracle("judgeBondOf", 1, True)  # noqa: FBT003
+    for judge in panel:
+        judge("register", 1, value_wei=bond)
     bench.advance(question)
-    sitting.say(second, verdict)
-    second("judge", 1, sender=STRANGER)
+    for judge, verdict in zip(panel, verdicts, strict=True):
+        assert bench.phase(question) == DISPUTE_JUDGE
+        sitting.say(judge, verdict)
+        judge("judge", 1, sender=STRANGER)
     assert bench.event("DisputeResolved")["overturned"] == overturned
     assert bench.phase(question) == RESOLVED
     assert resolution(sitting) == (b"5" if overturned else b"4", True)
@@ -365,6 +384,31 @@ def test_answers_are_quoted_on_one_line(texts: Contract, answer: bytes, shown: s
 )
 def test_what_a_tool_found_is_the_answer(texts: Contract, said: str, result: str) -> None:
     assert texts("resultOf", said) == result
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "place"),
+    [
+        ("flooded|dry", '[a] "Mill bridge was FLOODED in May."', 1),
+        ("flooded|dry", '[a] "Mill bridge stayed dry." [b] "Bring a boat."', 2),
+        ("red|deep blue", '[a] "The deep blue team won."', 2),
+        ("yes|no", '[a] "The bridge is open: yes."', 1),
+        # Several, none, a part of a word, or words that deny.
+        ("flooded|dry", '[a] "It was dry." [b] "It was flooded."', 0),
+        ("flooded|dry", '[a] "The bridge is old."', 0),
+        ("flooded|dry", '[a] "The laundry opens."', 0),
+        ("flooded|dry", '[a] "It was not flooded."', 0),
+        ("flooded|dry", '[a] "It wasn\'t flooded."', 0),
+        ("flooded|dry", '[a] "Never flooded since 1900."', 0),
+        ("yes|no", '[a] "There is no bridge."', 0),
+        ("a|b", '[a] "The winner."', 0),
+        ("flooded|dry", "", 0),
+    ],
+)
+def test_passages_name_an_option_or_none(
+    texts: Contract, options: str, text: str, place: int
+) -> None:
+    assert texts("findOnly", f"OPTIONS: {options}\nfree".encode(), text.encode()) == place
 
 
 def test_long_answers_are_a_hash_and_a_uri(texts: Contract) -> None:

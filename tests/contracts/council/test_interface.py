@@ -93,5 +93,5 @@ def test_events_are_those_of_the_erc() -> None:
 
 
 def test_the_implementation_fits_into_a_contract() -> None:
-    for contract in ("AgentCouncilOracle", "CouncilRules"):
+    for contract in ("AgentCouncilOracle", "CouncilRules", "CouncilVerdicts"):
         assert load_artifact(contract).bytecode

@@ -22,7 +22,7 @@ from tests.contracts.council.council_bench import (
     Question,
     Terms,
 )
-from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, reverts
+from tests.contracts.plain_evm import OWNER, STRANGER, ZERO, RevertedError, reverts
 
 if TYPE_CHECKING:
     from tests.contracts.plain_evm import Account, Contract
@@ -221,6 +221,52 @@ def test_an_answer_that_can_be_disputed_pays_nobody() -> None:
     market.bench.pass_phase(market.question)
     assert market.call_back()
     assert market.claim(ANNA) == 7
+
+
+@pytest.mark.parametrize("name", ["PredictionMarket", "TrustingMarket"])
+def test_a_dispute_puts_up_the_stakes(name: str) -> None:
+    """Else a dispute would move a hundred ether for the price of one."""
+    market = MarketBench(name, Terms(dispute_window=1_000))
+    market.stake(ANNA, 70 * REWARD, on_yes=True)
+    market.stake(CLEO, 30 * REWARD, on_yes=False)
+    market.answer(b"yes", b"yes", b"no")
+    bond = market.bench.oracle("disputeBondOf", 1)
+    covered = 0 if name == "TrustingMarket" else 100 * REWARD
+    assert bond == REWARD + 3 * BOND + covered
+    assert market.bench.oracle("judgeBondOf", 1, True) == -(-bond // 2)  # noqa: FBT003
+
+
+@pytest.mark.parametrize("window", [0, 1_000])
+def test_tokens_are_staked_where_answers_are_final(window: int) -> None:
+    terms = Terms(dispute_window=window)
+    if window == 0:
+        MarketBench(terms=terms, token_answer=3)
+        return
+    with pytest.raises(RevertedError) as refused:
+        MarketBench(terms=terms, token_answer=3)
+    assert refused.value.error[0] == "StakesUncovered"
+
+
+@pytest.mark.parametrize("name", ["PredictionMarket", "TrustingMarket"])
+def test_one_judge_decides_no_market(name: str) -> None:
+    """Votes are a tie, and the judge's bond is less than the stakes: everybody is paid back."""
+    market = MarketBench(name)
+    market.stake(ANNA, 70 * REWARD, on_yes=True)
+    market.stake(CLEO, 30 * REWARD, on_yes=False)
+    bench = market.bench
+    bench.register(market.question, JUDGES[3])
+    for agent, answer in zip(AGENTS[:3], (b"yes", b"no", b"no"), strict=True):
+        bench.commit(market.question, agent, answer)
+    for agent, answer in zip(AGENTS[:2], (b"yes", b"no"), strict=True):
+        bench.reveal(market.question, agent, answer)
+    bench.advance(market.question)
+    bench.aggregate(market.question, AGENTS[1:2], b"no")
+    market.call_back()
+    robbed = name == "TrustingMarket"
+    assert market.market("result") == (NO if robbed else REFUND)
+    assert market.claim(CLEO) == 30 * REWARD
+    if not robbed:
+        assert market.claim(ANNA) == 70 * REWARD
 
 
 def test_no_stakes_after_the_commitments() -> None:

@@ -243,7 +243,11 @@ def _initiate_dispute(stage: Stage) -> tuple[bytes, int]:
 def _resolve_dispute(stage: Stage) -> tuple[bytes, int]:
     question = stage.vote()
     stage.bench.dispute(question)
-    stage.as_token("registerJudge", question.request_id, value_wei=BOND)
+    bond = stage.bench.oracle("judgeBondOf", question.request_id, True)  # noqa: FBT003
+    scores = stage.bench.evm.at("KnownScores", stage.bench.reputation)
+    scores("setScores", [stage.token.address], 100)
+    stage.as_token("registerJudge", question.request_id, value_wei=bond)
+    stage.bench.register(question, *JUDGES[:2])
     stage.bench.advance(question)
     stage.draw(question)
     arguments = (question.request_id, True, b"no", [AGENTS[2].address])
@@ -266,6 +270,33 @@ def _withdraw(stage: Stage) -> tuple[bytes, int]:
     return stage.encode("withdraw", ZERO, stage.token.address), 0
 
 
+def _withdraw_for(stage: Stage) -> tuple[bytes, int]:
+    _withdraw(stage)
+    return stage.encode("withdrawFor", ZERO, stage.token.address), 0
+
+
+def _release_judge(stage: Stage) -> tuple[bytes, int]:
+    question = stage.bench.ask(specifications=OPTIONS)
+    stage.as_token("registerJudge", question.request_id, value_wei=BOND)
+    stage.bench.answer_all(question, b"yes", b"yes", b"no")
+    return stage.encode("releaseJudge", question.request_id, stage.token.address), 0
+
+
+def _ask_by_token(stage: Stage) -> int:
+    arguments = ("?", 1, BOND, stage.bench.now + 9_000, ZERO, "", ((), ()))
+    stage.as_token("createRequest", *arguments, value_wei=REWARD)
+    number: int = stage.bench.oracle("requestCount")
+    return number
+
+
+def _pay_directly(stage: Stage) -> tuple[bytes, int]:
+    return stage.encode("payDirectly", _ask_by_token(stage)), 0
+
+
+def _declare_value(stage: Stage) -> tuple[bytes, int]:
+    return stage.encode("declareValue", _ask_by_token(stage), 1), 0
+
+
 FUNCTIONS: dict[str, Callable[[Stage], tuple[bytes, int]]] = {
     "createRequest": _create_request,
     "commit": _commit,
@@ -279,6 +310,10 @@ FUNCTIONS: dict[str, Callable[[Stage], tuple[bytes, int]]] = {
     "resolveDispute": _resolve_dispute,
     "callback": _callback,
     "withdraw": _withdraw,
+    "withdrawFor": _withdraw_for,
+    "releaseJudge": _release_judge,
+    "payDirectly": _pay_directly,
+    "declareValue": _declare_value,
 }
 """Functions to what prepares a call: its data and value."""
 

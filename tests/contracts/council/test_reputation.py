@@ -39,6 +39,7 @@ class Registered:
 
     terms: Terms = TERMS
     clients: tuple[str, ...] = (OWNER.address,)
+    name: str = "CouncilReputation"
     bench: CouncilBench = field(init=False)
     identities: Contract = field(init=False)
     feedback: Contract = field(init=False)
@@ -50,7 +51,7 @@ class Registered:
         self.identities = evm.deploy("IdentityRegistry")
         self.feedback = evm.deploy("ReputationRegistry", self.identities.address)
         addresses = (self.identities.address, self.feedback.address)
-        self.reputation = evm.deploy("CouncilReputation", *addresses, self.clients)
+        self.reputation = evm.deploy(self.name, *addresses, self.clients)
         self.bench = CouncilBench(self.terms, reputation=self.reputation.address, evm=evm)
         self.reputation("setOracle", self.bench.oracle.address)
 
@@ -221,7 +222,7 @@ def test_an_identity_cannot_refuse_its_outcomes(council: Registered) -> None:
 
 def test_a_score_costs_the_same_after_many_requests() -> None:
     """Reading all outcomes would end in more gas than a transaction has."""
-    council = Registered(Terms(), clients=())
+    council = Registered(Terms())
     bench, agent = council.bench, AGENTS[0]
     council.reputation("link", council.identify(agent), sender=agent)
     costs = []
@@ -234,6 +235,33 @@ def test_a_score_costs_the_same_after_many_requests() -> None:
         council.reputation("report", question.request_id, agent.address)
     assert council.reputation("scoreOf", agent.address) == 10_000
     assert max(costs[1:]) - min(costs[1:]) < 100
+
+
+@pytest.mark.parametrize("flawed", [False, True])
+def test_a_farmed_score_is_worth_nothing(*, flawed: bool) -> None:
+    """Who asks itself and answers itself is right each time, for gas."""
+    name = "FlawedReputation" if flawed else "CouncilReputation"
+    council = Registered(Terms(dispute_window=1_000), name=name)
+    bench, (asker, farmer) = council.bench, AGENTS[:2]
+    council.reputation("link", council.identify(farmer), sender=farmer)
+    own = bench.ask(agents=1, reward=1, specifications="OPTIONS: yes|no", requester=asker)
+    bench.commit(own, farmer, b"yes")
+    bench.reveal(own, farmer, b"yes")
+    bench.pass_phase(own)
+    bench.distribute(own)
+    council.reputation("report", own.request_id, farmer.address)
+    assert council.reputation("scoreOf", farmer.address) == (10_000 if flawed else 0)
+    question = bench.ask(specifications="OPTIONS: yes|no")
+    for agent in (asker, *AGENTS[2:4]):
+        bench.commit(question, agent, b"yes")
+    for agent in (asker, *AGENTS[2:4]):
+        bench.reveal(question, agent, b"yes")
+    bench.dispute(question)
+    if flawed:
+        bench.register(question, farmer)
+    else:
+        with reverts("ReputationTooLow", farmer.address, 0, 1):
+            bench.register(question, farmer)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -137,6 +137,25 @@ def test_abandoned_runs_end_without_effect(kind: Kind) -> None:
     assert (account("openRuns", old.address), old("runOf", run_id)[3]) == (0, True)
 
 
+@pytest.mark.parametrize("kind", [CALLBACK_V1, CALLBACK_V2], ids=str)
+def test_a_late_result_of_an_abandoned_run_ends_no_other(kind: Kind) -> None:
+    wallet = Wallet(kind, EMBEDDED_V2)
+    account, (old, _) = wallet.account, wallet.agents
+    account("adopt", 1)
+    abandoned = wallet.begin(1, 10)
+    account("abandonRuns", old.address)
+    current = wallet.begin(1, 20)
+    wallet.finish(1, abandoned, 10)  # the chosen version may still use the tools
+    require_ended(wallet, 1, abandoned)
+    assert account("openRuns", old.address) == 1
+    account("adopt", 2)
+    assert account("isActive", old.address)
+    wallet.finish(1, current, 20)
+    require_ended(wallet, 1, current)
+    assert not account("isActive", old.address)
+    assert wallet.deposited == 30
+
+
 def test_the_account_has_doors_for_its_owner_callers_and_tools() -> None:
     wallet = Wallet(CALLBACK_V2)
     account, stranger = wallet.account, STRANGER.address

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.known_contracts import KnownContracts
-from pyevm_agents.abi.revert_reasons import decode_revert, format_revert
+from pyevm_agents.abi.revert_reasons import decode_revert, format_revert, quote_revert
 
 if TYPE_CHECKING:
     from eth_typing import ABIComponent
@@ -37,32 +37,35 @@ def knowing(name: str, *types: str) -> KnownContracts:
 
 
 @pytest.mark.parametrize(
-    ("types", "value", "text"),
+    ("types", "value", "foundry", "hardhat"),
     [
-        ("uint256", 10**18, "1000000000000000000"),
-        ("int8", -5, "-5"),
-        ("bool", True, "true"),
-        ("address", ADDRESS, CHECKSUMMED),
-        ("string", "AA24 signature error", '"AA24 signature error"'),
-        ("string", 'a "b"\nü', '"a \\"b\\"\\nü"'),
-        ("bytes", b"\xde\xad\xbe\xef\x01", "0xdeadbeef01"),
-        ("bytes", b"", "0x"),
-        ("bytes4", b"\xa9\x05\x9c\xbb", "0xa9059cbb"),
-        ("bytes32", b"\x01" * 32, "0x" + "01" * 32),
-        ("uint8[]", [1, 2], "[1, 2]"),
-        ("string[2]", ["a", "b"], '["a", "b"]'),
-        ("address[]", [ADDRESS], f"[{CHECKSUMMED}]"),
-        ("bytes", error("Error(string)", "no"), 'Error("no")'),
-        ("bytes", error("Panic(uint256)", 0x11), "panic: arithmetic underflow or overflow (0x11)"),
+        ("uint256", 10**18, "1000000000000000000", None),
+        ("int8", -5, "-5", None),
+        ("bool", True, "true", None),
+        ("address", ADDRESS, CHECKSUMMED, f'"{CHECKSUMMED}"'),
+        ("string", "AA24 signature error", '"AA24 signature error"', None),
+        ("string", 'a "b"\nü', '"a \\"b\\"\\nü"', None),
+        ("bytes", b"\xde\xad\xbe\xef\x01", "0xdeadbeef01", '"0xdeadbeef01"'),
+        ("bytes", b"", "0x", '"0x"'),
+        ("bytes4", b"\xa9\x05\x9c\xbb", "0xa9059cbb", '"0xa9059cbb"'),
+        ("bytes32", b"\x01" * 32, "0x" + "01" * 32, f'"0x{"01" * 32}"'),
+        ("uint8[]", [1, 2], "[1, 2]", None),
+        ("string[2]", ["a", "b"], '["a", "b"]', None),
+        ("address[]", [ADDRESS], f"[{CHECKSUMMED}]", f'["{CHECKSUMMED}"]'),
+        ("bytes", error("Error(string)", "no"), 'Error("no")', None),
+        ("bytes", error("Panic(uint256)", 1), "panic: assertion failed (0x01)", None),
     ],
 )
-def test_values_of_a_known_error_stand_alone(types: str, value: object, text: str) -> None:
+def test_values_of_a_known_error_stand_alone(
+    types: str, value: object, foundry: str, hardhat: str | None
+) -> None:
     known = knowing("FailedOp", "uint256", types)
     data = keccak(text=f"FailedOp(uint256,{types})")[:4] + encode(["uint256", types], [0, value])
-    assert format_revert(data, known) == f"FailedOp(0, {text})"
+    assert format_revert(data, known) == f"FailedOp(0, {foundry})"
+    assert quote_revert(data, known) == f"FailedOp(0, {hardhat or foundry})"
 
 
-def test_a_tuple_has_parentheses() -> None:
+def test_a_tuple_has_parentheses_in_foundry_and_is_a_list_in_hardhat() -> None:
     known = KnownContracts()
     parts = [{"name": "a", "type": "address"}, {"name": "b", "type": "bool[]"}]
     entry = {"type": "error", "name": "Bad", "inputs": [{"type": "tuple", "components": parts}]}
@@ -70,6 +73,7 @@ def test_a_tuple_has_parentheses() -> None:
     data = keccak(text="Bad((address,bool[]))")[:4]
     data += encode(["(address,bool[])"], [(ADDRESS, [True, False])])
     assert format_revert(data, known) == f"Bad(({CHECKSUMMED}, [true, false]))"
+    assert quote_revert(data, known) == f'Bad(["{CHECKSUMMED}", [true, false]])'
 
 
 UNKNOWN = bytes.fromhex("220266b6")
@@ -109,7 +113,7 @@ UNKNOWN = bytes.fromhex("220266b6")
     ],
 )
 def test_other_data_are_told_as_anvil_does(data: bytes, text: str) -> None:
-    assert format_revert(data) == text
+    assert format_revert(data) == quote_revert(data) == text
 
 
 @pytest.mark.parametrize(
@@ -132,11 +136,11 @@ def test_reports_quote_the_texts_of_unknown_data(data: bytes, text: str) -> None
 
 @given(data=st.binary(max_size=300), selector=st.sampled_from([b"", UNKNOWN, b"\x08\xc3\x79\xa0"]))
 def test_any_data_have_a_text(data: bytes, selector: bytes) -> None:
-    for write in (decode_revert, format_revert):
+    for write in (decode_revert, format_revert, quote_revert):
         assert isinstance(write(selector + data), str)
 
 
-@pytest.mark.parametrize("write", [decode_revert, format_revert])
+@pytest.mark.parametrize("write", [decode_revert, format_revert, quote_revert])
 def test_errors_that_nest_deep_are_written_as_bytes(write: object) -> None:
     data = b""
     for _ in range(3_000):

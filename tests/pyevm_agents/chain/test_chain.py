@@ -19,6 +19,7 @@ from pyevm_agents.chain import BlockSettings, Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
+from pyevm_agents.vm import BlockRefusal, InvalidBlockError
 from tests.byte_model import PROFILE, ByteModel
 from tests.chain_bench import OWNER, OWNER_KEY, STRANGER
 from tests.test_agents import Wallet, instruct, use
@@ -314,8 +315,9 @@ def test_only_the_next_block_is_imported(bench: MakeBench) -> None:
     b.chain.mine()
     b.chain.mine()
     there = copy_of(b, ByteModel([]))
-    with pytest.raises(ValidationError, match="can only import blocks at number #1"):
+    with pytest.raises(InvalidBlockError) as refused:
         there.import_block(rlp.encode(b.chain.block(2)))
+    assert refused.value.refusal is BlockRefusal.INVALID_BLOCK_NUMBER
 
 
 @pytest.mark.parametrize("encoded", [b"", b"\xc0", b"hello", bytes(600)])

@@ -145,6 +145,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     run_id = next(word for word in stopped.stderr.split() if word.startswith("task-"))
     assert f"{run_id} waits; go on by" in stopped.stderr
     assert "Stopped before execute" in stopped.stdout
+    assert f"`pyevm-agents run --continue {run_id} --confirm` with the same" in stopped.stdout
     refused = run(folder, "--until", "plan", *data)
     assert f"{run_id} has not ended" in refused.stderr
     goal = ["run", "--continue", run_id, "--agent", str(folder.path), "--no-model"]
@@ -152,7 +153,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert list_phases(result) == [(name, "✓") for name in PHASES[5:]]
     result = CliRunner().invoke(main, [*goal, *data])
-    assert f"run {run_id}: has ended, completed" in result.stderr
+    assert f"run {run_id}: has ended, completed; `pyevm-agents run GOAL` starts" in result.stderr
     assert "pass --data FOLDER" in CliRunner().invoke(main, goal).stderr
     for words in (["run"], ["run", "x", "--continue", run_id]):
         assert "either a GOAL or --continue" in CliRunner().invoke(main, words).stderr

@@ -16,9 +16,11 @@ from pyevm_agents.client.accounts import (
     explain_error,
 )
 from pyevm_agents.client.json_rpc import RemoteClient, RemoteError
+from pyevm_agents.client.signing import GWEI, FeeBounds
 from pyevm_agents.errors import AgentsError, RemoteFault
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 from tests.pyevm_agents.oracle.oracle_chain import OracleChain
+from tests.pyevm_agents.rpc.served import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +90,59 @@ def test_what_is_not_mined_is_named(
 def test_an_account_that_the_node_does_not_have(client: RemoteClient) -> None:
     with pytest.raises(AgentsError, match="does not sign for it"):
         NodeAccount(client, to_canonical_address("0x" + "66" * 20)).transact(b"\x12" * 20, b"")
+
+
+def test_a_transaction_is_signed_anew_if_another_program_was_quicker(
+    remote: FakeRemote, client: RemoteClient
+) -> None:
+    account, other = NodeAccount(client, KEYS[0]), NodeAccount(client, KEYS[0])
+    raced: list[str] = []
+
+    def send_first(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        if method == "eth_getTransactionCount" and len(raced) < 2:
+            raced.append(method)
+            if len(raced) == 1:
+                other.transact(b"\x13" * 20, b"", value_wei=1)
+        return result
+
+    remote.faults.change_result = send_first
+    sent = account.transact(b"\x12" * 20, b"", value_wei=5)
+    assert account.read_origin(sent.hash).nonce == other.read_nonces().mined - 1
+    assert int(remote.served.ask("eth_getBalance", "0x" + "13" * 20, "latest"), 16) == 1
+    assert int(remote.served.ask("eth_getBalance", "0x" + "12" * 20, "latest"), 16) == 5
+
+
+def test_a_transaction_that_the_node_has_is_not_sent_twice(
+    remote: FakeRemote, client: RemoteClient
+) -> None:
+    before = NodeAccount(client, KEYS[0]).read_nonces().mined
+
+    def lose_the_answer(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
+        if method == "eth_sendRawTransaction":
+            raise RefusedError({"code": -32000, "message": "nonce too low"})
+        return result
+
+    remote.faults.change_result = lose_the_answer
+    account = NodeAccount(client, KEYS[0])
+    sent = account.transact(b"\x12" * 20, b"", value_wei=5)
+    assert account.read_origin(sent.hash).nonce == before
+    assert account.read_nonces().mined == before + 1
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_a_nonce_that_was_used_is_told(client: RemoteClient, *, has_key: bool) -> None:
+    account = NodeAccount(client, KEYS[0] if has_key else ADDRESSES[0])
+    nonce = account.read_nonces().pending
+    account.transact(b"\x12" * 20, b"", nonce=nonce)
+    with pytest.raises(AgentsError, match=f"nonce {nonce} was used by another transaction"):
+        account.deploy(b"\x00", nonce=nonce)
+
+
+def test_a_node_s_account_pays_no_more_than_named(remote: FakeRemote, client: RemoteClient) -> None:
+    bounds = FeeBounds.from_fee(2 * GWEI)
+    sent = NodeAccount(client, ADDRESSES[0], bounds=bounds).transact(b"\x12" * 20, b"")
+    form = remote.served.ask("eth_getTransactionByHash", "0x" + sent.hash.hex())
+    assert int(form["maxFeePerGas"], 16) <= 2 * GWEI
 
 
 @pytest.mark.parametrize(

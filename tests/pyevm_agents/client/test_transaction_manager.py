@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents.client.signing import GWEI, add_gas_margin
 from pyevm_agents.client.transaction_manager import (
-    GWEI,
     MISSING_TICKS,
     FeeSettings,
     PlannedTransaction,
     TransactionManager,
-    add_gas_margin,
 )
 from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.store import WorkerStore

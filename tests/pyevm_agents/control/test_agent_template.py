@@ -122,6 +122,15 @@ AGENT = Broken(AGENT.manifest)
         load_agent(folder)
 
 
+@pytest.mark.parametrize("mode", ["", "none", "erc8004-optional", "ERC8004-required"])
+def test_an_agent_of_another_identity_mode_is_refused(tmp_path: Path, mode: str) -> None:
+    folder = make_agent(tmp_path)
+    with folder.module_path.open("a", encoding="utf-8") as file:
+        file.write(f"\nAGENT.identity_mode = {mode!r}\n")
+    with pytest.raises(ConfigError, match="must be erc8004-required"):
+        load_agent(folder)
+
+
 def test_a_folder_without_a_module_is_refused(tmp_path: Path) -> None:
     folder = make_agent(tmp_path)
     folder.module_path.unlink()

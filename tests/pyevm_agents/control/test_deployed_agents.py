@@ -82,7 +82,7 @@ def test_a_folder_is_loaded_as_the_agent_of_its_address(
 ) -> None:
     agent, other = deploy_agent(port), make_agent(tmp_path)
     folder = open_deployed_folder(agent, port, tmp_path)
-    load = build_loader({folder: agent.address}, port, runner=None)
+    load = build_loader({folder: agent.address}, runner=None)
     module = load(folder)
     assert isinstance(module, OnchainAgent)
     assert (module.slug, module.address) == ("counter", agent.address)

@@ -125,3 +125,26 @@ def test_a_client_is_told_what_is_wrong_with_its_arguments(tmp_path: Path) -> No
 
     with open_served_plane(agent.path, tmp_path) as rest:
         talk_to(rest.url, talk)
+
+
+def test_no_session_is_kept(tmp_path: Path) -> None:
+    headers = {"Accept": "application/json, text/event-stream"}
+    handshake = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "old", "version": "1"},
+    }
+    call = {"name": "openfi_list_agents", "arguments": {}}
+
+    def build(method: str, params: object) -> dict[str, object]:
+        return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+    with open_served_plane(make_agent(tmp_path).path, tmp_path) as rest:
+        for body in (build("initialize", handshake), build("tools/call", call)):
+            status, answered, text = rest.send("POST", "/mcp", body, **headers)
+            assert (status, "mcp-session-id" in answered) == (200, False), text
+        assert b"gas-watcher" in text
+        refused: list[object] = [[], "x", {"jsonrpc": "2.0"}]
+        for wrong in refused:
+            status, answered, _ = rest.send("POST", "/mcp", wrong, **headers)
+            assert (400 <= status < 500, "mcp-session-id" in answered) == (True, False)

@@ -174,12 +174,13 @@ def test_an_operator_signs_the_typed_data_that_is_served(signing_client: RestCli
 TOO_LARGE = f"must have at most {MAX_BODY_BYTES:,}; send less"
 
 NOT_HERE = {
-    "/agents/payer/registration": "identity registry: this chain has none",
-    "/treasury": "treasury: this control plane has none",
-    "/runs/my-task-run-1/validation": "validator: this control plane has none",
-    "/runs/my-task-run-1/confirmation": "waits for no confirmation",
+    "/agents/payer/registration": (400, "identity registry: this chain has none"),
+    "/treasury": (400, "treasury: this control plane has none"),
+    "/runs/my-task-run-1/validation": (400, "validator: this control plane has none"),
+    "/runs/my-task-run-1/confirmation": (409, "waits for no confirmation"),
+    "/runs/my-task-run-1/cancel": (409, "has ended, completed"),
 }
-"""Examples that a control plane without these answers with a reason."""
+"""Examples that a control plane without these, or after the end, answers with a reason."""
 
 
 def test_the_examples_of_the_page_work_in_their_order(tmp_path: Path) -> None:
@@ -195,9 +196,9 @@ def test_the_examples_of_the_page_work_in_their_order(tmp_path: Path) -> None:
                 words += ["-H", "Content-Type: application/json", "-d", given]
             assert f"<pre>{shlex.join(words)}</pre>" in page
             status, _, answer = client.send(method, path, body)
-            reason = NOT_HERE.get(path.partition("?")[0])
-            if reason is not None and (method, "confirmation" in path) != ("GET", True):
-                assert (status, reason in answer.decode()) == (400, True), answer
+            expected = NOT_HERE.get(path.partition("?")[0])
+            if expected is not None:
+                assert (status, expected[1] in answer.decode()) == (expected[0], True), answer
             else:
                 assert status in {200, 201, 202}, (method, path, answer)
         assert client.get("/runs/my-task-run-1")["status"] == "completed"

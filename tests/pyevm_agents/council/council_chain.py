@@ -41,7 +41,11 @@ EVENTS = (
 NO_DISPUTES = (0, 600, 200_000, 1_000, 0, 0, 0)
 DISPUTES = (HOUR, HOUR, 200_000, 1_000, 5_000, 5_000, 5_000)
 """Window, time to register, gas of callbacks; then parts in 10,000: the judge's fee, the dispute's
-bond, and what the disputer and the second judge get."""
+bond, and what the disputer and the dispute's judges get."""
+
+DISPUTE_JUDGES = 3
+EVERYBODY = bytes.fromhex("6760015f5260205ff35f5260086018f3")
+"""Creates a source of reputation that answers 1 to all questions, so that everybody has a score."""
 
 
 @dataclass
@@ -54,20 +58,20 @@ class CouncilChain:
     phase_seconds: int = HOUR
     """Time to commit, to reveal, to draw and to judge."""
 
+    has_plain_commitments: bool = False
+
     def __post_init__(self) -> None:
         self.sender = self.ask_node("eth_accounts")[0]
-        terms = (
-            *[self.phase_seconds] * 3,
-            *self.disputes,
-            2,
-            False,
-            False,
-            False,
-            1,
-            *[LOWEST] * 3,
+        receipt = self.send(None, self.build_creation())
+        self.oracle = to_checksum_address(receipt["contractAddress"])
+
+    def build_creation(self) -> bytes:
+        """Return the creation code of the oracle."""
+        has_disputes = self.disputes[0] > 0
+        source = self.send(None, EVERYBODY)["contractAddress"] if has_disputes else NOBODY
+        return load_artifact(CONTRACT).encode_creation(
+            build_terms(self), to_checksum_address(source)
         )
-        creation = load_artifact(CONTRACT).encode_creation(terms, NOBODY)
-        self.oracle = to_checksum_address(self.send(None, creation)["contractAddress"])
 
     @property
     def canonical(self) -> bytes:
@@ -118,6 +122,9 @@ class CouncilChain:
             *(query, agents, bond, deadline, token, specifications, required),
             value=REWARD if token == NOBODY else 0,
         )
+        return self.count_requests()
+
+    def count_requests(self) -> int:
         return int(self.read("requestCount"))
 
     def make_token(self) -> str:
@@ -156,3 +163,21 @@ class CouncilChain:
 def read_lines(text: str) -> list[dict[str, Any]]:
     """Return events that were written as JSON lines."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def build_terms(chain: CouncilChain) -> tuple[object, ...]:
+    """Return the rules of a chain's council: `Terms` of ICouncil.sol."""
+    has_disputes = chain.disputes[0] > 0
+    return (
+        *[chain.phase_seconds] * 3,
+        *chain.disputes,
+        2,
+        False,
+        False,
+        False,
+        1,
+        *[LOWEST] * 2,
+        1 if has_disputes else LOWEST,
+        DISPUTE_JUDGES,
+        chain.has_plain_commitments,
+    )

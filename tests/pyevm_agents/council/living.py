@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyevm_agents.council.council_worker import CouncilWorker
     from pyevm_agents.council.messages import CouncilRequest, RequestView
 
-KEYS = [PrivateKey(bytes([0x41 + number]) * 32) for number in range(5)]
+KEYS = [PrivateKey(bytes([0x41 + number]) * 32) for number in range(8)]
 
 
 class CountingAnswer:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
+from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.limits import RequestLimits
-from pyevm_agents.council.messages import RequestPhase, compute_commitment
+from pyevm_agents.council.messages import RequestPhase
 from pyevm_agents.council.participants import Judge, Keeper
 from pyevm_agents.display import format_amount
 from tests.pyevm_agents.council.council_chain import BOND, ETHER, HOUR, NOBODY, REWARD, CouncilChain
@@ -29,20 +30,6 @@ def test_an_agent_commits_reveals_and_withdraws(chain: CouncilChain, tmp_path: P
     assert chain.read("getResolution", number) == (b"yes", True)
     assert chain.read("claimable", NOBODY, account) == 0
     assert int(chain.ask_node("eth_getBalance", account, "latest"), 16) > ETHER
-
-
-def test_the_local_commitment_is_that_of_the_contract(chain: CouncilChain) -> None:
-    agent = KEYS[0].public_key.to_canonical_address()
-    local = compute_commitment(
-        chain_id=int(chain.ask_node("eth_chainId"), 16),
-        oracle=chain.canonical,
-        request_id=7,
-        agent=agent,
-        answer=b"yes",
-        nonce=2**255 + 1,
-    )
-    name = to_checksum_address(agent)
-    assert local == chain.read("commitmentOf", 7, name, b"yes", 2**255 + 1)
 
 
 def test_an_answer_is_in_the_store_before_a_commitment_is_signed(
@@ -190,6 +177,39 @@ def test_a_full_and_a_late_request_are_said(chain: CouncilChain, tmp_path: Path)
         chain.pass_time(HOUR + 1)
         life.forget()
         assert "is over" in str(life.work_until("missed")["reason"])
+
+
+def test_a_seat_that_waits_in_the_pool_is_taken(chain: CouncilChain, tmp_path: Path) -> None:
+    """Who comes second neither signs a commitment nor pays for it."""
+    for key in KEYS[:2]:
+        chain.fund(key)
+    chain.ask()
+    chain.ask_node("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC
+    with (
+        living(chain, tmp_path / "0", withdraws=False) as one,
+        living(chain, tmp_path / "1", key=KEYS[1]) as two,
+    ):
+        one.work_until("sent", kind="commit")
+        two.work_until("rejected", kind="commit")
+        assert two.events.counts["signed"] == 0
+        chain.ask_node("evm_mine")
+        one.work_until("mined", kind="commit", succeeded=True)
+
+
+def test_a_race_that_is_lost_in_flight_is_counted(chain: CouncilChain, tmp_path: Path) -> None:
+    for key in KEYS[:2]:
+        chain.fund(key)
+    chain.ask()
+    chain.ask_node("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC
+    with living(chain, tmp_path / "0", withdraws=False) as life:
+        life.work_until("sent", kind="commit")
+        # Another one pays more, so that it is mined before.
+        form = {"from": chain.sender, "to": chain.oracle, "value": hex(BOND), "gas": hex(10**6)}
+        fees = {"maxFeePerGas": hex(10**12), "maxPriorityFeePerGas": hex(10**11)}
+        data = load_artifact(CONTRACT).encode_call("commit", 1, b"\1" * 32)
+        chain.ask_node("eth_sendTransaction", {**form, **fees, "data": "0x" + data.hex()})
+        chain.ask_node("evm_mine")
+        assert life.work_until("reverted", kind="commit")["cost"]
 
 
 def test_a_judge_is_drawn_and_decides(chain: CouncilChain, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from eth_utils import to_checksum_address
 
 from pyevm_agents.council.answers import CommandAnswer, NoAnswerError, fit_options
-from pyevm_agents.council.messages import NOBODY, CouncilRequest, RequestPhase, RequestView
+from pyevm_agents.council.messages import NOBODY, CouncilRequest, Panel, RequestPhase, RequestView
 from pyevm_agents.council.verdicts import ModelVerdict, build_prompt, read_verdict
 
 if TYPE_CHECKING:
@@ -39,10 +39,8 @@ def view_of(*answers: bytes, specifications: str = "") -> RequestView:
         ends_at=1,
         commits=agents,
         reveals=agents,
-        judge=NOBODY,
-        candidates=(),
-        dispute_judge=NOBODY,
-        dispute_candidates=(),
+        panel=Panel(),
+        dispute_panel=Panel(),
         seed_block=0,
         answer=b"",
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Json = Any
 
+DRIP_SECONDS = 0.02
 RECEIVER = "0x" + "77" * 20
 MISSING_METHOD = {"code": -32601, "message": "the method does not exist/is not available"}
 PRUNED_STATE = {"code": -32000, "message": "missing trie node 0123abcd (path ) state is gone"}
@@ -47,6 +48,9 @@ class Faults:
     stops_in_body: bool = False
     """Sends the first half of each answer, then nothing until the server closes."""
 
+    drips: bool = False
+    """Sends headers of each answer one after the other, until told to go on, or the client left."""
+
     breaks_off: bool = False
     """Sends the first half of each answer, then closes the connection."""
 
@@ -57,6 +61,9 @@ class Faults:
     has_proofs: bool = True
     takes_hashes: bool = True
     is_pruned: bool = False
+    pruned_error: Json = field(default_factory=lambda: PRUNED_STATE)
+    """What it answers where it is pruned."""
+
     change_result: Callable[[str, Json], Json] = lambda _method, result: result
     """Returns what the remote answers instead of a result."""
 
@@ -74,6 +81,8 @@ class FakeRemote:
         self.connections = 0
         self.authorizations: list[str] = []
         self.closing = threading.Event()
+        self.dripping, self.flowing, self.left = (threading.Event() for _ in range(3))
+        """An answer drips; it goes on at once; its client has left."""
 
     @property
     def methods(self) -> list[str]:
@@ -120,7 +129,7 @@ class FakeRemote:
             return MISSING_METHOD
         if method in STATE_METHODS and not faults.takes_hashes and isinstance(params[-1], dict):
             return NO_HASHES
-        return PRUNED_STATE if method in STATE_METHODS and faults.is_pruned else None
+        return faults.pruned_error if method in STATE_METHODS and faults.is_pruned else None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -149,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         if faults.is_silent:
             remote.closing.wait(HANG_SECONDS)
             self.close_connection = True
+        elif faults.drips:
+            self._drip(answer)
         elif faults.stops_in_body or faults.breaks_off:
             self._send_head(200, len(answer), {})
             self.wfile.write(answer[: len(answer) // 2])
@@ -158,6 +169,21 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             self._send(200, answer, {})
+
+    def _drip(self, answer: bytes) -> None:
+        remote = self.remote
+        self.send_response(200)
+        try:
+            while not remote.flowing.wait(DRIP_SECONDS) and not remote.closing.is_set():
+                self.send_header("X-Name", "value")
+                self.flush_headers()
+                remote.dripping.set()
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+        except OSError:
+            self.close_connection = True
+            remote.left.set()
 
     def _send_head(self, status: int, length: int, headers: dict[str, str]) -> None:
         self.send_response(status)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.forking import RemoteFork, open_fork
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES
 from tests.pyevm_agents.rpc.served import Served
 
@@ -33,7 +34,13 @@ def forked_node(
     url: str, folder: Path | None = None, *, block_number: int | None = None
 ) -> Iterator[Served]:
     """Fork a node inside a context; the accounts of the tests are funded."""
-    fork = open_fork(url, block_number=block_number, cache_folder=folder, retries=0)
+    fork = open_fork(
+        url,
+        block_number=block_number,
+        cache_folder=folder,
+        retries=0,
+        timeout_seconds=HANG_SECONDS,
+    )
     accounts = {each: GenesisAccount(balance_wei=BALANCE_WEI) for each in ADDRESSES}
     chain = Chain(build_config(fork), accounts=accounts, fork=fork)
     served = Served(chain=chain)

@@ -215,8 +215,19 @@ def test_a_fork_block_that_was_reorganized_is_a_fault(remote: FakeRemote, folder
     assert "eth_getBlockByNumber" in remote.methods
 
 
-def test_a_node_without_the_block_of_the_hash_was_reorganized(remote: FakeRemote) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": -32000, "message": "header for hash not found: header not found"},
+        {"code": -32001, "message": "Resource not found"},
+    ],
+    ids=["geth", "anvil"],
+)
+def test_a_node_without_the_block_of_the_hash_was_reorganized(
+    remote: FakeRemote, error: dict[str, object]
+) -> None:
     fork = open_remote(remote)
+    remote.faults.pruned_error = error
 
     def reorganize(method: str, result: Any) -> Any:  # noqa: ANN401 - JSON
         return None if "BlockBy" in method else result

@@ -8,7 +8,8 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.host import Moment
-from pyevm_agents.lifecycle.orchestrator import CANCELLED, Orchestrator
+from pyevm_agents.lifecycle.next_steps import CANCELLED, RunStateError
+from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.run_trace import hash_id
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus, TaskStatus
 from pyevm_agents.lifecycle.store import RunStore
@@ -166,13 +167,14 @@ def test_a_run_cancelled_within_a_step_spends_nothing(
 def test_a_run_cancelled_after_its_block_spends_nothing_more(
     bench: RunBench, treasury: Treasury, phase: Phase | None
 ) -> None:
-    """It is completed, as its block can't be undone; None is the moment when it is mined."""
+    """It can't be cancelled, as its block can't be undone; None is the moment when it is mined."""
     orchestrator = Orchestrator(bench.host)
     run_id = orchestrator.start(build_task())
     pictures = []
 
     def cancel_and_look() -> None:
-        cancel(bench, run_id)
+        with pytest.raises(RunStateError):
+            cancel(bench, run_id)
         pictures.append(take_picture(treasury))
 
     moment = (Phase.EXECUTE, Moment.MINED) if phase is None else (phase, Moment.BEGUN)

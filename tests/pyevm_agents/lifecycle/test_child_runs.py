@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.lifecycle.execution import RESULTS, get_child_starter
-from pyevm_agents.lifecycle.records import ExecutionRecord, ReceiptType
+from pyevm_agents.lifecycle.records import ExecutionRecord, ReceiptType, RunSummary
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
 from tests.pyevm_agents.lifecycle.run_bench import (
     COUNTER,
@@ -163,3 +164,30 @@ def test_a_tool_that_fails_is_a_failed_step(bench: RunBench) -> None:
 def test_an_unknown_tool_is_a_failed_step(bench: RunBench) -> None:
     bench.install(ToolAgent(bench.counter, {"one": Addition()}))
     assert bench.run().failure == "step one: tool price: unknown; there are none"
+
+
+# -- receipts -- #
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_each_receipt_is_listed_once_however_deep_its_run_is(bench: RunBench, depth: int) -> None:
+    bench.change(tools={"price": lambda _: 1})
+    names = ["adder", *(f"child-{number}" for number in range(depth))]
+    agents: list[AddingAgent] = []
+    for name, child in pairwise(names):
+        agent = DelegatingAgent(bench.counter, {"step-1": Addition(amounts=(1,), agent=name)}, name)
+        agent.slug_of_child = child
+        agents.append(agent)
+    leaf = {"step-1": Addition(amounts=(1, 2), agent=names[-1])}
+    bench.install(*agents, AddingAgent(bench.counter, leaf, slug=names[-1]))
+    run = bench.run(budget=narrow(max_steps=20, max_onchain_writes=20))
+    assert (run.status, run.failure, bench.number) == (RunStatus.COMPLETED, None, depth + 3)
+    record = bench.store.get_result(ExecutionRecord, run.run_id, Phase.EXECUTE)
+    listed = [each.receipt_id for each in bench.store.list_receipts(run.run_id)]
+    written = [each for each in listed if "transaction" in each or "api" in each]
+    assert [*record.result.receipt_ids] == written
+    assert len(set(written)) == len(written) == depth + 2
+    summary = bench.store.get_result(RunSummary, run.run_id, Phase.SUMMARIZE)
+    assert [*summary.receipt_ids] == written
+    assert record.use.onchain_writes == depth + 2
+    assert record.use.steps == depth + 1

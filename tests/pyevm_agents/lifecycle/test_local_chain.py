@@ -151,7 +151,7 @@ def test_a_run_on_a_node(tmp_path: Path) -> None:
         chain.set_balance(RUNNER, 10**20)
         port = LocalChainPort.from_node(chain.node, PrivateKey(b"\x01" * 32))
         address = bytes.fromhex(agent.address.removeprefix("0x"))
-        module = OnchainAgent(build_manifest("adder"), address, port)
+        module = OnchainAgent(build_manifest("adder"), address)
         bench = RunBench(
             chain=chain.chain,
             counter=bytes.fromhex(tool.address[2:]),  # type: ignore[arg-type]

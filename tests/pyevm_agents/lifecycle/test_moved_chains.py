@@ -297,7 +297,7 @@ def payer(bench: RunBench, treasury: Treasury) -> OnchainAgent:
     texts = ("counting", "Counts", "what to count", "You count.")
     given = (EXECUTOR_ADDRESS, "llama_model_3", *texts, [bench.counter], 4)
     address = deploy(bench.chain, "SimpleAgent", *given)
-    agent = OnchainAgent(build_manifest("adder"), address, bench.host.port)
+    agent = OnchainAgent(build_manifest("adder"), address)
     treasury.set("setSelector", address, encode_run("")[:4], True)  # noqa: FBT003 - the ABI has places
     bench.install(agent)
     return agent

@@ -45,7 +45,7 @@ def agent(bench: RunBench) -> OnchainAgent:
     """An agent whose model adds 3 with its tool, which is the bench's counter; installed."""
     bench.counter = deploy(bench.chain, "CounterTool")
     address = deploy_agent(bench, bench.counter)
-    made = OnchainAgent(build_manifest("adder"), address, bench.host.port)
+    made = OnchainAgent(build_manifest("adder"), address)
     bench.install(made)
     return made
 
@@ -90,7 +90,7 @@ def test_its_thoughts_are_steps_of_the_budget(bench: RunBench) -> None:
 def test_a_run_that_fails_on_the_draft_has_no_plan(bench: RunBench) -> None:
     tool = deploy(bench.chain, "Counter")
     address = deploy_agent(bench, tool)
-    bench.install(OnchainAgent(build_manifest("adder"), address, bench.host.port))
+    bench.install(OnchainAgent(build_manifest("adder"), address))
     run = bench.run(goal="Add three")
     assert run.failed_phase is Phase.PLAN
     assert "plan of adder: " in (run.failure or "")
@@ -127,7 +127,7 @@ def test_an_agent_that_is_not_done_has_no_plan(bench: RunBench, before: tuple[st
 def test_an_agent_that_is_not_done_fails_its_step_of_anothers_plan(
     bench: RunBench, agent: OnchainAgent, before: tuple[str, ...]
 ) -> None:
-    other = OnchainAgent(build_manifest("counting"), agent.address, bench.host.port)
+    other = OnchainAgent(build_manifest("counting"), agent.address)
     steps = {
         "first": Addition(amounts=(2,)),
         "ask": Addition(agent="counting", depends_on=("first",)),
@@ -149,7 +149,7 @@ def test_an_agent_that_is_not_done_fails_its_step_of_anothers_plan(
 
 
 def test_it_answers_a_step_of_another_agents_plan(bench: RunBench, agent: OnchainAgent) -> None:
-    other = OnchainAgent(build_manifest("counting"), agent.address, bench.host.port)
+    other = OnchainAgent(build_manifest("counting"), agent.address)
     steps = {"ask": Addition(agent="counting")}
     bench.install(AddingAgent(bench.counter, steps), other)
     run = bench.run()

@@ -12,6 +12,7 @@ from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.dry_run import DryRunRecord
 from pyevm_agents.lifecycle.envelopes import Confirmation, PlainRunEnvelope
 from pyevm_agents.lifecycle.host import Moment, RunEvent
+from pyevm_agents.lifecycle.next_steps import RunStateError
 from pyevm_agents.lifecycle.orchestrator import MAX_DRY_RUNS, Orchestrator
 from pyevm_agents.lifecycle.records import (
     ExecutionRecord,
@@ -538,10 +539,11 @@ def test_a_run_is_cancelled_within_a_walk(bench: RunBench, at: int) -> None:
     assert (run.status, bench.number) == (RunStatus.CANCELLED, 0)
 
 
-def test_cancelling_has_no_effect_once_the_block_is_mined(bench: RunBench) -> None:
+def test_cancelling_is_refused_once_the_block_is_mined(bench: RunBench) -> None:
     def listen(event: RunEvent) -> None:
         if event.moment is Moment.MINED:
-            bench.store.cancel(event.run_id)
+            with pytest.raises(RunStateError):
+                bench.store.cancel(event.run_id)
 
     bench.change(listener=listen)
     assert (bench.run().status, bench.number) == (RunStatus.COMPLETED, 3)

@@ -11,8 +11,9 @@ import pytest
 
 from pyevm_agents.client.sqlite_store import StoreWriteError
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.lifecycle.budget import ComputeBudget
+from pyevm_agents.lifecycle.budget import ComputeBudget, RunCancelledError
 from pyevm_agents.lifecycle.json_codec import from_json, to_json
+from pyevm_agents.lifecycle.next_steps import CANCELLED, RunStateError
 from pyevm_agents.lifecycle.records import (
     PlanError,
     PlanStep,
@@ -248,6 +249,29 @@ def test_another_process_cancels_a_run(store: RunStore) -> None:
         with pytest.raises(UnknownRunError):
             other.cancel("run-2")
     assert store.get_run("run-1").is_cancelled
+
+
+def test_a_run_is_cancelled_or_mined_and_never_both(store: RunStore) -> None:
+    with store.commit():
+        for number in (1, 2):
+            store.add_task(build_task(f"task-{number}"))
+            store.add_run(f"run-{number}", f"task-{number}", 0.0)
+    store.begin_mining("run-1")
+    with RunStore(store.path) as other:
+        with pytest.raises(RunStateError):
+            other.cancel("run-1")
+        store.end_mining("run-1")
+        for _ in range(2):
+            other.cancel("run-1")
+    found = store.get_run("run-1")
+    assert (found.status, found.phase, found.failure) == (
+        RunStatus.CANCELLED,
+        Phase.RECORD,
+        CANCELLED,
+    )
+    with pytest.raises(RunCancelledError):
+        store.begin_mining("run-1")
+    assert [each.run_id for each in store.list_unfinished()] == ["run-1", "run-2"]
 
 
 def test_another_file_is_no_store(tmp_path: Path) -> None:

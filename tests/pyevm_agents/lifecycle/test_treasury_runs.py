@@ -159,7 +159,7 @@ def test_an_agent_that_is_not_done_fails_its_step(
     texts = ("counting", "Counts", "what to count", "You count.")
     address = deploy(bench.chain, "SimpleAgent", EXECUTOR_ADDRESS, PROFILE.name, *texts, [tool], 4)
     treasury.set("setSelector", address, encode_run("")[:4], True)  # noqa: FBT003
-    agent = OnchainAgent(build_manifest("counting"), address, bench.host.port)
+    agent = OnchainAgent(build_manifest("counting"), address)
     bench.install(AddingAgent(bench.counter, {"ask": Addition(agent="counting")}), agent)
     model = bench.chain.models[PROFILE.name]
     assert isinstance(model, ByteModel)

@@ -444,8 +444,10 @@ def test_a_chain_keeps_its_numeric_models(tmp_path: Path) -> None:
             assert opened.request("eth_blockNumber") == hex(number)
             assert opened.request("eth_call", CALL, "latest") == OUTPUT
             send(opened)
+    with open_node(plain(**kept), serve=False) as opened:
+        assert opened.request("eth_call", CALL, "latest") == OUTPUT
     with pytest.raises(ConfigError, match="its numeric models are line"):
-        try_to_open(**kept)
+        try_to_open(**kept, numeric_models={"other": NumericFile(build_numeric_file(5))})
 
 
 def test_a_recording_has_numeric_models_of_its_own(tmp_path: Path) -> None:

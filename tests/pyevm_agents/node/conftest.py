@@ -12,7 +12,9 @@ from pyevm_agents.node import Keys, MiningMode, Node
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS, START
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eth_typing import Address
 
     from tests.pyevm_agents.node.senders_of_tests import MakeNode
 
@@ -27,12 +29,13 @@ def make() -> Iterator[MakeNode]:
         gas_limit: int = 30_000_000,
         now: Callable[[], float] | None = None,
         rehearses: bool = False,
+        codes: Mapping[Address, bytes] | None = None,
         **mining: Any,  # noqa: ANN401
     ) -> Node:
         config = ChainConfig(block_gas_limit=gas_limit)
-        chain = Chain(
-            config, accounts={one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
-        )
+        accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
+        accounts |= {one: GenesisAccount(nonce=1, code=code) for one, code in (codes or {}).items()}
+        chain = Chain(config, accounts=accounts)
         node = Node(
             chain,
             now=now or (lambda: START + 100.0),

@@ -6,19 +6,30 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth.constants import SYSTEM_ADDRESS
+from eth.vm.forks.prague.constants import (
+    DEPOSIT_CONTRACT_ADDRESS,
+    DEPOSIT_EVENT_SIGNATURE_HASH,
+    WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
+)
 from eth_utils import to_canonical_address, to_hex
 
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import MiningMode
 from pyevm_agents.node.rehearsals import MAX_REHEARSALS
+from pyevm_agents.node.txpool import Leaving
 from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.vm import InvalidBlockError
 from tests.deadlines import HANG_SECONDS
+from tests.pyevm_agents.node.senders_of_tests import hashes, mined, transaction
+from tests.pyevm_agents.tracing.assembler import asm
 from tests.thinking_node import TEXTS, ThinkingNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from precompiles.language_model import Generation, GenerationRequest
+    from tests.pyevm_agents.node.senders_of_tests import MakeNode
 
 
 @pytest.fixture
@@ -182,3 +193,51 @@ def test_runs_share_a_block_by_the_gas_that_they_use_not_by_their_limits(
         receipts = [receipt(it, one) for one in sent]
         assert len({one["blockNumber"] for one in receipts}) == 1
         assert [one["status"] for one in receipts] == ["0x1"] * 4
+
+
+# -- blocks that cannot end -- #
+
+LOGS_DEPOSIT = b"\x7f" + DEPOSIT_EVENT_SIGNATURE_HASH + b"\x5f\x5f\xa1\x00"
+"""Emits a deposit event without data: no block may hold that (EIP-6110)."""
+
+FAILS_ONCE_CALLED = asm(
+    f"CALLER 0x{SYSTEM_ADDRESS.hex()} EQ 0x1f JUMPI 0x01 PUSH0 SSTORE STOP "
+    "JUMPDEST PUSH0 SLOAD 0x26 JUMPI STOP JUMPDEST INVALID"
+)
+"""Stores 1 for anyone but the system; for the system, fails if 1 is stored (EIP-7002)."""
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("contract", "code"),
+    [
+        (DEPOSIT_CONTRACT_ADDRESS, LOGS_DEPOSIT),
+        (WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, FAILS_ONCE_CALLED),
+    ],
+    ids=["deposit", "system call"],
+)
+def test_a_transaction_after_which_no_block_can_end_is_dropped_with_a_reason(
+    make: MakeNode, contract: bytes, code: bytes, place: int
+) -> None:
+    node = make(is_automatic=False, codes={contract: code})
+    sent = [transaction(sender) for sender in range(4)]
+    spoiler = sent[place] = transaction(place, to=contract, value_wei=0, gas=100_000)
+    for one in sent:
+        assert mined(node, one) is None
+    block = node.submit_change(node.mine).result()
+    assert {*hashes(block)} == {one.hash for one in sent if one is not spoiler}
+    departure = node.find_departure(spoiler.hash)
+    assert departure is not None
+    assert departure.way is Leaving.INVALID
+    assert departure.reason
+    assert len(node.pool) == 0
+    assert hashes(node.submit_change(node.mine).result()) == []
+
+
+def test_a_chain_that_can_not_end_any_block_drops_nothing(make: MakeNode) -> None:
+    node = make(is_automatic=False, codes={WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: b"\xfe"})
+    assert mined(node, transaction()) is None
+    for _ in range(2):
+        with pytest.raises(InvalidBlockError):
+            node.submit_change(node.mine).result()
+    assert len(node.pool) == 1

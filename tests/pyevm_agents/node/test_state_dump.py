@@ -10,9 +10,15 @@ import pytest
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.node import Keys, Node
+from pyevm_agents.node import Keys, MiningMode, Node
 from pyevm_agents.node.state_dump import DUMP_FORMAT, MAX_FILLED_BLOCKS, dump, load
-from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS, NOBODY
+from tests.pyevm_agents.node.senders_of_tests import (
+    ADDRESSES,
+    KEYS,
+    NOBODY,
+    mined,
+    transaction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,6 +69,29 @@ def test_a_dump_is_loaded_into_another_node(node: Node) -> None:
     assert again["accounts"] == form["accounts"]
     for name in ("number", "timestamp"):
         assert again["block"][name] == form["block"][name]
+    other.close()
+
+
+@pytest.mark.parametrize("transfers", [0, 1, 3])
+@pytest.mark.parametrize("heads", [0, 1], ids=["a new chain", "a chain of that height"])
+def test_the_base_fee_goes_on_as_on_the_dumped_chain(
+    node: Node, transfers: int, heads: int
+) -> None:
+    node.set_mining(MiningMode(is_automatic=False))
+    for nonce in range(transfers):
+        assert mined(node, transaction(0, nonce)) is None
+    node.mine()
+    form = json.loads(json.dumps(dump(node)))
+    other = Node(Chain(ChainConfig()), now=lambda: START + 9.0)
+    for _ in range(heads):
+        other.mine()
+    load(other, form)
+    fees = []
+    for each in (node, other):
+        upcoming = [each.next_block.build_header()]
+        upcoming += [each.mine().block.header for _ in range(2)]
+        fees.append([header.base_fee_per_gas for header in upcoming])
+    assert fees[0] == fees[1]
     other.close()
 
 

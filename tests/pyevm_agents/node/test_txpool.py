@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
+from eth_typing import Address
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pyevm_agents.chain.database import MemoryRows, pool_key
+from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.node import txpool as pool_module
-from pyevm_agents.node.journal import Journal
+from pyevm_agents.node.journal import Journal, PoolTransaction
 from pyevm_agents.node.txpool import PoolError, TxPool
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
@@ -165,6 +167,22 @@ def test_of_equal_tips_the_first_comes_first() -> None:
         ADDRESSES[0],
         ADDRESSES[1],
     ]
+
+
+def test_the_order_takes_one_look_at_each_transaction() -> None:
+    looks = []
+
+    class CountedPool(TxPool):
+        def _rank(self, waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
+            looks.append(waiting)
+            return super()._rank(waiting, base_fee_wei)
+
+    pool = CountedPool()
+    for number in range(100):
+        sender = Address(number.to_bytes(20, "big"))
+        for nonce in (0, 1):
+            pool.add(impersonate(transaction(0, nonce, value_wei=number), sender))
+    assert len([*pool.iter_ready(lambda _: 0, GWEI)]) == len(looks) == 200
 
 
 def test_by_arrival_a_higher_tip_comes_later() -> None:

@@ -125,6 +125,51 @@ HISTORIES: dict[str, Callable[[Timed], object]] = {
 }
 
 
+SET: dict[str, Callable[[Timed], object]] = {
+    "nothing": lambda _: None,
+    "a wait": lambda it: setattr(it, "wall", it.wall + 7),
+    "an increase": lambda it: it.ask("evm_increaseTime", 50),
+    "a next timestamp": lambda it: it.ask("evm_setNextBlockTimestamp", it.head + 100),
+    "an interval": lambda it: it.ask("anvil_setBlockTimestampInterval", 7),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "before", "first"),
+    [
+        ("anvil_mine", "nothing", DAY),
+        ("anvil_mine", "a wait", 7 + DAY),
+        ("anvil_mine", "an increase", 50 + DAY),
+        ("anvil_mine", "a next timestamp", 100),
+        ("hardhat_mine", "nothing", 1),
+        ("hardhat_mine", "a wait", 7),
+        ("hardhat_mine", "an increase", 50),
+        ("hardhat_mine", "a next timestamp", 100),
+        ("hardhat_mine", "an interval", 7),
+    ],
+)
+def test_blocks_that_are_mined_with_an_interval_are_those_of_anvil_and_of_hardhat(
+    method: str, before: str, first: int
+) -> None:
+    for count in (1, 2, 3):
+        with closing(Timed()) as it:
+            SET[before](it)
+            start = it.head
+            it.ask(method, count, DAY)
+            assert it.head - start == first + (count - 1) * DAY
+            before_wait, it.wall = it.head, it.wall + 3
+            it.ask("evm_mine")
+            assert it.head - before_wait == (7 if before == "an interval" else 3)
+
+
+def test_an_interval_between_blocks_holds_in_anvil_mine() -> None:
+    with closing(Timed()) as it:
+        SET["an interval"](it)
+        start = it.head
+        it.ask("anvil_mine", 2, DAY)
+        assert it.head - start == 2 * 7
+
+
 @pytest.mark.parametrize("begun", [1_000, START, START + 100 * DAY], ids=["past", "now", "future"])
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
 def test_time_goes_on_from_the_head(history: Callable[[Timed], object], begun: int) -> None:

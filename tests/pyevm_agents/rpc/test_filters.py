@@ -113,6 +113,36 @@ def test_filters_tell_what_came_since_they_were_asked(served: Served) -> None:
         served.ask("eth_getFilterChanges", names["logs"])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "first", "next_"),
+    [
+        ({}, [], [4]),
+        ({"fromBlock": "latest"}, [], [4]),
+        ({"fromBlock": "earliest"}, [1, 2, 3], [4]),
+        ({"fromBlock": "0x2"}, [2, 3], [4]),
+        ({"fromBlock": "0x2", "toBlock": "latest"}, [2, 3], [4]),
+        ({"fromBlock": "0x1", "toBlock": "0x2"}, [1, 2], []),
+        ({"fromBlock": "0x2", "toBlock": "0x4"}, [2, 3], [4]),
+        ({"fromBlock": "0x4"}, [], [4]),
+        ({"fromBlock": "0x9"}, [], []),
+        ({"toBlock": "0x2"}, [], []),
+    ],
+)
+def test_a_filter_begins_with_the_logs_that_are_there_as_in_anvil(
+    served: Served, bounds: dict[str, str], first: list[int], next_: list[int]
+) -> None:
+    def poll() -> list[int]:
+        return [int(one["blockNumber"], 16) for one in served.ask("eth_getFilterChanges", name)]
+
+    for _ in range(3):
+        log(served, NOBODY, 1, 5)
+    name = served.ask("eth_newFilter", {"address": to_hex(NOBODY), **bounds})
+    assert poll() == first
+    assert poll() == []
+    log(served, NOBODY, 1, 5)
+    assert poll() == next_
+
+
 def test_filters_tell_nothing_outside_of_their_blocks(served: Served) -> None:
     ranges = [
         {},

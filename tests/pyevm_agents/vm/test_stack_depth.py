@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.calls import Call
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import Node
@@ -30,13 +33,20 @@ COUNTS = asm(
 )
 """Calls itself; returns one more than what that returned."""
 
+CREATOR = Address(b"\xcb" * 20)
+CREATES = asm("CODESIZE PUSH0 PUSH0 CODECOPY CODESIZE PUSH0 PUSH0 CREATE STOP")
+"""Creates a contract by its own code, which takes more of Python's frames a level than a call."""
+
 DEPTHS = 1_025
 """0 to the EVM's limit."""
 
 
 @pytest.fixture
 def dispatcher() -> Iterator[Dispatcher]:
-    accounts = {DEEP: GenesisAccount(code=COUNTS, nonce=1)}
+    accounts = {
+        DEEP: GenesisAccount(code=COUNTS, nonce=1),
+        CREATOR: GenesisAccount(code=CREATES, nonce=1),
+    }
     node = Node(Chain(ChainConfig(block_gas_limit=2**50), accounts=accounts), now=lambda: 2e9)
     yield Dispatcher(build_node_service(node, send_seconds=240))
     node.close()
@@ -48,9 +58,12 @@ def _in_fresh_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack_depth, "IS_BOUNDED", True)
 
 
-def asked(dispatcher: Dispatcher) -> bytes:
-    call = {"to": "0x" + DEEP.hex(), "gas": hex(2**49)}
-    work = dispatcher.handle(message("eth_call", call, "latest"), Session("test"))
+def asked(
+    dispatcher: Dispatcher, method: str = "eth_call", to: Address = DEEP, *options: object
+) -> bytes:
+    """Return the answer about a call, which another thread computes as in a node."""
+    call = {"to": "0x" + to.hex(), "gas": hex(2**49)}
+    work = dispatcher.handle(message(method, call, "latest", *options), Session("test"))
     assert isinstance(work, DeferredResponse)
     answers: list[bytes | None] = []
     thread = threading.Thread(target=lambda: answers.append(work()))
@@ -62,6 +75,39 @@ def asked(dispatcher: Dispatcher) -> bytes:
 
 def test_the_deepest_call_is_answered(dispatcher: Dispatcher) -> None:
     assert f'"result":"0x{DEPTHS:064x}"'.encode() in asked(dispatcher)
+
+
+def test_the_deepest_creation_is_traced(dispatcher: Dispatcher) -> None:
+    answer = asked(dispatcher, "debug_traceCall", CREATOR, {"tracer": "callTracer"})
+    assert answer.count(b'"type":"CREATE"') == DEPTHS
+
+
+@pytest.mark.parametrize("to", [DEEP, CREATOR])
+def test_the_deepest_call_of_a_program_needs_no_other_thread(to: Address) -> None:
+    accounts = {
+        DEEP: GenesisAccount(code=COUNTS, nonce=1),
+        CREATOR: GenesisAccount(code=CREATES, nonce=1),
+    }
+    chain = Chain(ChainConfig(block_gas_limit=2**50), accounts=accounts)
+    result = chain.call(Call(to=to, gas=2**49))
+    assert (result.error, result.output) == (
+        None, b"" if to == CREATOR else DEPTHS.to_bytes(32),
+    )  # fmt: skip
+
+
+def test_no_nesting_of_a_text_ends_a_process_that_has_a_chain() -> None:
+    program = """
+import json, sys
+import pyevm_agents.chain
+for opening in ("[", '{"a":'):
+    try:
+        json.loads(opening * 1_000_000)
+    except RecursionError:
+        print("refused")
+sys.exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, [b"refused"] * 2), done.stderr
 
 
 @pytest.mark.usefixtures("_in_fresh_threads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,11 @@ def test_a_process_serves_rest_and_json_rpc_and_continues_a_run_after_a_restart(
     words = (str(folder.path), "--data", str(tmp_path / "data"))
     with serve(*words) as urls:
         rest = RestClient(urls["REST"])
-        rest.post("/agents/gas-watcher/registration", status=200)
+        registered = rest.post("/agents/gas-watcher/registration", status=200)
+        uri = json.loads(base64.b64decode(registered["uri"].partition(",")[2]))
+        named = {each["name"]: each["endpoint"] for each in uri["services"]}
+        assert named == {"openfi-api": urls["REST"], "MCP": urls["MCP"]}
+        assert rest.get("/.well-known/agent-registration.json")["services"] == uri["services"]
         rest.post("/tasks", {"goal": "Pay", "taskId": "pay"}, status=201)
         run_id = rest.post("/tasks/pay/runs?wait=true", {"until": "dry_run"})["runId"]
         before = int(call_rpc(urls["JSON-RPC"], "eth_blockNumber"), 16)

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 from eth_keys.datatypes import PrivateKey
+from eth_utils import to_checksum_address
 
+from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.cli.app import main
+from pyevm_agents.council.council_client import CONTRACT
 from tests.pyevm_agents.cli.oracle.conftest import NO_CONTRACT, PASSWORD, write_keystore
-from tests.pyevm_agents.council.council_chain import BOND, HOUR, CouncilChain, read_lines
+from tests.pyevm_agents.council.council_chain import (
+    BOND,
+    HOUR,
+    NOBODY,
+    REWARD,
+    CouncilChain,
+    build_terms,
+    read_lines,
+)
 from tests.pyevm_agents.forking.fake_remote import fake_remote
 from tests.pyevm_agents.rpc.served import Served
 
@@ -53,10 +64,12 @@ def join_words(result: Result) -> str:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ((), "which requests? Pass --request NUMBER, --min-reward AMOUNT, or --all"),
+        (("--max-bond", "1ether"), "which requests? Pass --request NUMBER"),
         (("--chain-id", "1", *ANSWER), "must be 1; pass the URL of a node of that chain"),
-        (("--answer", "yes"), "--answer: needs --request NUMBER"),
+        (("--answer", "yes", "--all"), "--answer: needs --request NUMBER"),
         ((*ANSWER, "--answer-command", "true"), "exclude each other; pass one"),
-        (("--answer-command", "'"), "No closing quotation"),
+        (("--all", "--answer-command", "'"), "No closing quotation"),
         (("--request", "1", "--answer", ""), "answer of 0 bytes: must be 1 to 2,048"),
         (ANSWER, f"info agent {ACCOUNT}: has no ether to pay for transactions"),
     ],
@@ -73,7 +86,7 @@ def test_another_contract_is_refused(chain: CouncilChain, tmp_path: Path) -> Non
     rules = str(chain.read("rules"))
     for oracle, message in (
         (NO_CONTRACT, "no contract on chain"),
-        (rules, "not an AgentCouncilOracle, by its supportsInterface (ERC-165)"),
+        (rules, "no oracle of ERC-8033, for it has no commit"),
     ):
         result = run(chain, tmp_path, "watch", oracle=oracle)
         assert result.exit_code == 2
@@ -99,7 +112,7 @@ def test_a_command_answers(chain: CouncilChain, tmp_path: Path) -> None:
     program = tmp_path / "answer.py"
     program.write_text("import json, sys\nprint(json.load(sys.stdin)['options'][1])\n")
     command = f"{sys.executable} {program}"
-    result = run(chain, tmp_path, "join", "--answer-command", command)
+    result = run(chain, tmp_path, "join", "--all", "--answer-command", command)
     assert "request 1  answer no" in result.output
     assert chain.read("getResolution", 1) == (b"no", True)
 
@@ -115,7 +128,7 @@ def test_a_dry_run_sends_nothing(chain: CouncilChain, tmp_path: Path) -> None:
 def test_a_judge_registers_in_one_pass(chain: CouncilChain, tmp_path: Path) -> None:
     chain.fund(KEY)
     chain.ask()
-    result = run(chain, tmp_path, "judge", "--verdict-command", "true")
+    result = run(chain, tmp_path, "judge", "--min-reward", "1wei", "--verdict-command", "true")
     assert result.exit_code == 0, result.output
     assert chain.read("judgesOf", 1, False)[1] == (ACCOUNT.lower(),)  # noqa: FBT003 - of a contract
 
@@ -132,6 +145,32 @@ def test_the_table_and_its_json(chain: CouncilChain, tmp_path: Path) -> None:
     assert form["whoCanAct"] == "3 more agents: commit; judges: registerJudge"
 
 
+class UnwiredChain(CouncilChain):
+    """A council whose source of reputation serves no council, so that all commitments revert."""
+
+    def build_creation(self) -> bytes:
+        source = load_artifact("CouncilReputation").encode_creation(NOBODY, NOBODY, [])
+        address = to_checksum_address(self.send(None, source)["contractAddress"])
+        terms = build_terms(self)
+        return load_artifact(CONTRACT).encode_creation(terms, address)
+
+
+def test_a_commitment_that_would_revert_is_told_before_anything_is_computed(
+    tmp_path: Path,
+) -> None:
+    served = Served()
+    with fake_remote(served) as remote:
+        chain = UnwiredChain(served.ask, remote.url)
+        chain.fund(KEY)
+        chain.ask()
+        result = run(chain, tmp_path, "join", *ANSWER)
+        assert result.exit_code == 2, result.output
+        assert "can't commit to an answer: NotOracle(" in join_words(result)
+        assert "computing" not in result.output
+        assert chain.read("getCommits", 1) == ((), ())
+    served.close()
+
+
 def test_a_keeper_advances(chain: CouncilChain, tmp_path: Path) -> None:
     chain.fund(KEY)
     chain.ask()
@@ -140,6 +179,19 @@ def test_a_keeper_advances(chain: CouncilChain, tmp_path: Path) -> None:
     result = run(chain, tmp_path, "watch", "--advance")
     assert result.exit_code == 0, result.output
     assert "failed" in run(chain, tmp_path, "watch").output
+
+
+def test_a_keeper_sends_others_what_they_may_withdraw(chain: CouncilChain, tmp_path: Path) -> None:
+    """A requester that is a contract of the ERC alone could never take its refund."""
+    chain.fund(KEY)
+    chain.ask()
+    chain.pass_time(HOUR + 1)
+    chain.call("advance", 1)
+    assert chain.read("claimable", NOBODY, chain.sender) == REWARD
+    before = int(chain.ask_node("eth_getBalance", chain.sender, "latest"), 16)
+    result = run(chain, tmp_path, "watch", "--advance", "--withdraw-for", chain.sender)
+    assert result.exit_code == 0, result.output
+    assert int(chain.ask_node("eth_getBalance", chain.sender, "latest"), 16) == before + REWARD
 
 
 def test_advancing_needs_a_key(chain: CouncilChain) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.app import main
+from pyevm_agents.council.decisions import JudgeRole
 from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import RequestPhase, Verdict
 from pyevm_agents.council.participants import Judge
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
+    from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.council.messages import RequestView
+    from tests.pyevm_agents.council.living import Life
 
-KEY = KEYS[4]
+KEY, JUDGES = KEYS[4], (KEYS[3], KEYS[5], KEYS[6])
 ACCOUNT = KEY.public_key.to_checksum_address()
-DISPUTE_BOND = BOND * DISPUTES[4] // 10_000
+DISPUTE_BOND = REWARD + 3 * BOND
+"""What overturning a vote moves: reward and bonds, which is more than the rules' part of a bond."""
+
 FEE = REWARD * DISPUTES[3] // 10_000
 GAIN = FEE * DISPUTES[5] // 10_000
 
@@ -59,12 +64,19 @@ def chain() -> Iterator[CouncilChain]:
     served.close()
 
 
-def decide_by_votes(chain: CouncilChain, folder: Path, *, token: str = NOBODY) -> int:
-    """Ask a question that two agents answer with yes, and one with no."""
+VALUE = 2 * REWARD
+
+
+def decide_by_votes(
+    chain: CouncilChain, folder: Path, *, token: str = NOBODY, value: int = 0
+) -> int:
+    """Ask a question that two agents answer with yes, and one with no. Input: a declared value."""
     with ExitStack() as stack:
         for key in KEYS[:3]:
             chain.fund(key)
         number = chain.ask(agents=3, token=token)
+        if value:
+            chain.call("declareValue", number, value)
         limits = RequestLimits(max_bond=BOND, reward_tokens=frozenset({bytes.fromhex(token[2:])}))
         lives = [
             stack.enter_context(
@@ -93,6 +105,7 @@ def run(chain: CouncilChain, folder: Path, *words: str, number: int = 1) -> Resu
     options = ["--rpc-url", chain.url, "--oracle", chain.oracle, "--keystore", str(keystore)]
     options += ["--password-file", str(folder / "password"), "--store", str(folder / "store")]
     options += ["--poll-interval", "0.05", "--turn-seconds", "0"]
+    options += [] if "--max-bond" in words else ["--max-bond", "1ether"]
     if "--reason" not in words:
         options += ["--reason", "It is even."]
     environment = {"COUNCIL_ORACLE": None, "ETH_KEYSTORE": None, "ETH_PASSWORD": None}
@@ -104,6 +117,16 @@ def join_words(result: Result) -> str:
     return " ".join(result.output.split())
 
 
+def start_judge(stack: ExitStack, chain: CouncilChain, folder: Path, key: PrivateKey) -> Life:
+    """Start a judge of disputes who decides for those who said no."""
+    chain.fund(key)
+    path, limits = folder / f"judge {key}", RequestLimits(max_bond=ETHER)
+    roles: dict[str, Any] = {"judge_role": JudgeRole.DISPUTES}
+    return stack.enter_context(
+        living(chain, path, Judge, key=key, source=ChoosesNo(), limits=limits, **roles)
+    )
+
+
 def test_a_dispute_goes_on_at_each_start_until_its_end(chain: CouncilChain, tmp_path: Path) -> None:
     number = decide_by_votes(chain, tmp_path)
     chain.fund(KEY)
@@ -111,12 +134,12 @@ def test_a_dispute_goes_on_at_each_start_until_its_end(chain: CouncilChain, tmp_
     assert first.exit_code == 0, first.output
     assert chain.read("phaseOf", number)[0] == RequestPhase.DISPUTE_REGISTRATION
     assert "answer yes, by more than half of the votes" in join_words(first)
-    assert "bond 0.005 ether, sent with the transaction; nothing is approved" in join_words(first)
+    assert "bond 0.13 ether, sent with the transaction; nothing is approved" in join_words(first)
     assert "with 0.005 ether of the judge's fee" in join_words(first)
-    chain.fund(KEYS[3])
-    path = tmp_path / "judge"
-    with living(chain, path, Judge, key=KEYS[3], source=ChoosesNo(), takes_disputes=True) as life:
-        life.work_until("mined", kind="registerJudge")
+    with ExitStack() as stack:
+        lives = [start_judge(stack, chain, tmp_path, key) for key in JUDGES]
+        for life in lives:
+            life.work_until("mined", kind="registerJudge")
         chain.pass_time(HOUR + 1)
         kinds = [
             each.get("kind") for each in read_lines(run(chain, tmp_path, "--once", "--json").stdout)
@@ -124,7 +147,8 @@ def test_a_dispute_goes_on_at_each_start_until_its_end(chain: CouncilChain, tmp_
         assert "initiateDispute" not in kinds
         assert "advance" in kinds
         chain.ask_node("anvil_mine", "0x3")
-        life.work_until("mined", kind="resolveDispute", succeeded=True)
+        for life in lives:
+            life.work_until("mined", kind="resolveDispute", succeeded=True)
     before = int(chain.ask_node("eth_getBalance", ACCOUNT, "latest"), 16)
     events = read_lines(run(chain, tmp_path, "--json").stdout)
     [ended] = [each for each in events if each["event"] == "ended"]
@@ -140,11 +164,11 @@ def test_a_dispute_goes_on_at_each_start_until_its_end(chain: CouncilChain, tmp_
 
 def test_a_dry_run_shows_the_stakes_and_sends_nothing(chain: CouncilChain, tmp_path: Path) -> None:
     token = chain.make_token()
-    number = decide_by_votes(chain, tmp_path, token=token)
+    number = decide_by_votes(chain, tmp_path, token=token, value=VALUE)
     chain.fund(KEY)
     result = run(chain, tmp_path, "--dry-run", "--json")
     [stakes] = [each for each in read_lines(result.stdout) if each["event"] == "stakes"]
-    assert (stakes["bondWei"], stakes["gain"]) == (str(DISPUTE_BOND), str(GAIN))
+    assert (stakes["bondWei"], stakes["gain"]) == (str(VALUE + 3 * BOND), str(GAIN))
     assert (stakes["gainToken"], stakes["answer"]) == (token, "yes")
     assert "would_send" in result.stdout
     assert chain.read("phaseOf", number)[0] == RequestPhase.WINDOW
@@ -165,7 +189,7 @@ def test_what_can_t_be_disputed_is_refused(chain: CouncilChain, tmp_path: Path) 
     number = decide_by_votes(chain, tmp_path)
     result = run(chain, tmp_path, "--max-bond", "1000gwei", number=number)
     assert result.exit_code == 2
-    assert "the dispute's bond of 0.005 ether is above --max-bond 1,000 gwei" in join_words(result)
+    assert "the dispute's bond of 0.13 ether is above --max-bond 1,000 gwei" in join_words(result)
 
 
 def test_who_can_t_pay_is_told_what_it_needs(chain: CouncilChain, tmp_path: Path) -> None:
@@ -173,7 +197,7 @@ def test_who_can_t_pay_is_told_what_it_needs(chain: CouncilChain, tmp_path: Path
     assert "has no ether to pay for transactions" in join_words(run(chain, tmp_path))
     chain.fund(KEY, DISPUTE_BOND)
     words = join_words(run(chain, tmp_path))
-    assert "has 0.005 ether, and needs 0.005 ether for the bond and up to" in words
+    assert "has 0.13 ether, and needs 0.13 ether for the bond and up to" in words
     assert chain.read("phaseOf", 1)[0] == RequestPhase.WINDOW
 
 

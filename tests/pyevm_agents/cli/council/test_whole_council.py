@@ -23,6 +23,7 @@ from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.cli.council.council_processes import CouncilProcesses, taking_part
 from tests.pyevm_agents.council.council_chain import (
     BOND,
+    DISPUTE_JUDGES,
     DISPUTES,
     ETHER,
     HOUR,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-KEYS = [PrivateKey(bytes([0x61 + place]) * 32) for place in range(6)]
+KEYS = [PrivateKey(bytes([0x61 + place]) * 32) for place in range(8)]
 ACCOUNTS = [key.public_key.to_checksum_address() for key in KEYS]
 AGENTS = ("model", "program", "text")
 QUESTION = "Which city is the capital of France?"
@@ -63,9 +64,8 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 
 def find_block(told: str) -> str:
-    """Return the documented program that has a text."""
-    [block] = [each for each in BLOCKS if told in each]
-    return str(block)
+    """Return the first documented program that has a text."""
+    return next(str(each) for each in BLOCKS if told in each)
 
 
 def ask_by_client(chain: CouncilChain, query: str, *, agents: int, options: str = "") -> int:
@@ -95,8 +95,10 @@ def require_books(chain: CouncilChain, paid_in: int, claimable: int) -> None:
     assert int(chain.ask_node("eth_getBalance", chain.oracle, "latest"), 16) == claimable
 
 
-def has_registered(council: CouncilProcesses, number: int, *, of_dispute: bool) -> bool:
-    return bool(council.chain.read("judgesOf", number, of_dispute)[1])
+def has_registered(council: CouncilProcesses, number: int, of_dispute: int = 0) -> bool:
+    """Return whether a judge has, or a number of judges of the dispute have."""
+    candidates = council.chain.read("judgesOf", number, bool(of_dispute))[1]
+    return len(candidates) >= max(1, of_dispute)
 
 
 def test_a_council_of_three_agents_and_a_judge(node: RunningNode, tmp_path: Path) -> None:
@@ -105,12 +107,12 @@ def test_a_council_of_three_agents_and_a_judge(node: RunningNode, tmp_path: Path
         number = ask_by_client(chain, QUESTION, agents=3)
         [shown] = read_lines(council.watch("--json"))
         assert shown["whoCanAct"] == "3 more agents: commit; judges: registerJudge"
-        council.start("judge", "judge", key=KEYS[3])
-        council.wait_until(lambda: has_registered(council, number, of_dispute=False))
+        council.start("judge", "judge", "--all", key=KEYS[3])
+        council.wait_until(lambda: has_registered(council, number))
         (tmp_path / "lyon.py").write_text(find_block('print("Lyon"'))
         program = f"{sys.executable} {tmp_path / 'lyon.py'}"
-        council.start("model", "join", key=KEYS[0])
-        council.start("program", "join", "--answer-command", program, key=KEYS[1])
+        council.start("model", "join", "--all", key=KEYS[0])
+        council.start("program", "join", "--all", "--answer-command", program, key=KEYS[1])
         council.start("text", "join", "--request", "1", "--answer", "paris.", key=KEYS[2])
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DRAW)
         chain.ask_node("anvil_mine", "0x3")
@@ -141,26 +143,30 @@ def test_a_dispute_overturns_a_vote(node: RunningNode, tmp_path: Path) -> None:
             words = ("--request", str(number), "--answer", answer)
             council.start(f"agent {place}", "join", *words, key=KEYS[place])
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.WINDOW)
-        council.start("disputer", "dispute", str(number), "--reason", "It is even.", key=KEYS[4])
+        council.start("disputer", "dispute", str(number), "--reason", "It is even.",
+                      "--max-bond", "1ether", key=KEYS[4])  # fmt: skip
         council.wait_until(lambda: council.read_phase(number) > RequestPhase.WINDOW)
         (tmp_path / "verdict.py").write_text(VERDICT)
         program = f"{sys.executable} {tmp_path / 'verdict.py'}"
-        judging = ("judge", "--disputes", "--verdict-command", program)
-        council.start("second judge", *judging, key=KEYS[5])
-        council.wait_until(lambda: has_registered(council, number, of_dispute=True))
+        judging = ("judge", "--all", "--disputes-only", "--verdict-command", program)
+        for place in range(DISPUTE_JUDGES):
+            more = ("--max-bond", "1ether")
+            council.start(f"judge {place}", *judging, *more, key=KEYS[5 + place])
+        council.wait_until(lambda: has_registered(council, number, DISPUTE_JUDGES))
         chain.pass_time(HOUR + 1)
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DISPUTE_DRAW)
         chain.ask_node("anvil_mine", "0x3")
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DISTRIBUTED)
         council.wait_for_end("disputer")
         council.wait_until(lambda: council.read_claimable(*KEYS) == [0] * len(KEYS))
-        council.wait_until(lambda: council.has_ended("second judge"))
+        council.wait_until(lambda: council.has_ended("judge 0"))
         council.end_all()
         assert chain.read("getResolution", number) == (b"no", True)
         ended = council.find_event("disputer", "ended")
         assert (ended["outcome"], ended["answer"]) == ("overturned", "no")
         stakes = council.find_event("disputer", "stakes")
-        require_books(chain, REWARD + 4 * BOND + int(stakes["bondWei"]), 0)
+        bonds = 3 * BOND + DISPUTE_JUDGES * chain.read("judgeBondOf", number, True)  # noqa: FBT003 - of a contract
+        require_books(chain, REWARD + bonds + int(stakes["bondWei"]), 0)
 
 
 def deploy_agent(chain: CouncilChain) -> str:
@@ -189,7 +195,7 @@ def test_an_agent_with_a_tool_answers(node: RunningNode, tmp_path: Path) -> None
         number = ask_by_client(
             chain, "How many ships were in the harbour in April?", agents=1, options="OPTIONS: 7|61"
         )
-        council.start("contract", "join", "--agent", agent, "--once", key=KEYS[0])
+        council.start("contract", "join", "--all", "--agent", agent, "--once", key=KEYS[0])
         council.wait_for_end("contract")
         assert council.find_event("contract", "kept")["answer"] == "61"
         assert council.find_event("contract", "ended")["outcome"] == "right"
@@ -226,7 +232,7 @@ def test_the_documented_commands_deploy_a_council_and_ask_it(
     said = run(deploy)
     [oracle] = re.findall(r"Deployed AgentCouncilOracle at (0x\w{40})", said)
     people = re.findall(r"Sent 1 ether to (0x\w{40})", said)
-    assert len(people) == len({*people}) == 6
+    assert len(people) == len({*people}) == 5
     assert all(int(node.ask("eth_getBalance", each, "latest"), 16) == ETHER for each in people)
     assert f"pyevm-agents council ask --oracle {oracle}" in said
     assert "Request 1: 3 agents, 0.1 ether" in run(re.sub(r"0x5FbD\w+", oracle, ask))

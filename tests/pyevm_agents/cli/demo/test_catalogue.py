@@ -42,7 +42,7 @@ SHOWN = {
     "trading": ["SlippageTooHigh", "price 2,805.00 to 2,932.45 USDT", "▲ bought"],
     "loan": ["Voted for: more is known of applicants", "Ignore the criteria", "2,400 USDT"],
     "run": ["Paid 340 USDC to Acme", "AssetCapExceeded", "maxOnchainWrites 1", "nothing; before"],
-    "council": ["in 1.8500, out 1.8500 ETH", "overturned", "scores rise for those who were right"],
+    "council": ["in 5.6000, out 5.6000 ETH", "overturned", "scores rise for those who were right"],
 }
 """Texts of both renderers."""
 

@@ -13,6 +13,7 @@ from pyevm_agents import __version__
 from pyevm_agents.cli.app import main
 from pyevm_agents.devnet.node_process import read_version
 from pyevm_agents.recordings import Replay, open_chain, read_fixture
+from pyevm_agents.scenarios.council.world import DISPUTE_JUDGES
 from pyevm_agents.scenarios.wallet import ATOMIC_INSTRUCTION
 from tests.checkout import ROOT
 from tests.clients.packages import foundry_program
@@ -109,13 +110,15 @@ def test_a_council_answers_and_a_dispute_overturns_a_judge(tmp_path: Path) -> No
     assert first["answers"] == {"Dora": "no", "Ada": "yes", "Ben": "yes", "Cleo": "yes"}
     steps = [step for each in form["transactions"] for step in each["steps"]]
     tools = [step["observation"] for step in steps if step["action"]]
-    assert tools == ["yes"] * 3 + ["61"] * 4
-    assert [second["verdicts"][name]["answer"] for name in ("Frida", "Gus")] == ["7", "61"]
+    assert tools == ["yes"] * 3 + ["61"] * 6
+    verdicts = [second["verdicts"][name]["answer"] for name in ("Frida", *DISPUTE_JUDGES)]
+    assert verdicts == ["7", "61", "61", "61"]
     assert details["verdictAgain"] == second["verdicts"]["Gus"]["said"]
     shares = {share["name"]: share for share in second["shares"]}
     assert int(shares["Frida"]["net"]) == -BOND
     assert int(shares["Pia"]["net"]) == FEE // 2
-    assert int(shares["Gus"]["net"]) == FEE // 2 + BOND * 4 // 10
+    for name in DISPUTE_JUDGES:
+        assert int(shares[name]["net"]) == FEE // 2 // 3 + BOND * 4 // 10 // 3
     for question in details["questions"]:
         assert question["in"] == question["out"]
         gains = sum(int(share["net"]) for share in question["shares"])

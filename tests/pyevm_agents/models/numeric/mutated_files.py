@@ -1,4 +1,4 @@
-"""Malformed files: changes of valid models' parts and of their bytes, by a seed."""
+"""Malformed files: changes of valid models' parts and bytes, and operators at random, by a seed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from onnx import ModelProto, TensorProto, helper
 from pyevm_agents.models.numeric.operators import OPERATORS
 from tests.pyevm_agents.models.numeric.model_builder import (
     Case,
+    Constant,
     Variable,
     build_case,
     build_sample,
@@ -222,3 +223,53 @@ CHANGES: tuple[Callable[[ModelProto, random.Random], None], ...] = (
     change_range, remove_part, add_foreign,
 )  # fmt: skip
 """Changes of a model's parts; the first one is the most frequent."""
+
+
+SHAPES = ((), (1,), (3,), (1, 3), (3, 1), (2, 3), (1, 2, 3), (1, 1, 3, 3), (0,), (2, 0))
+TYPES = ("int8", "uint8", "int32", "int64", "bool")
+VALUES: dict[str, tuple[Any, ...]] = {
+    "axis": (0, 1, -1, 2, -4, 4),
+    "axes": ([0], [-1], [1, 0], [0, 0], [5]),
+    "perm": ([0], [1, 0], [0, 0], [2, 0, 1], [0, 5]),
+    "pads": ([1, 0], [1, 0, 1, 0], [0, 0, 0, 0, 0, 0]),
+    "strides": ([1], [2, 1], [0, 1], [1, 1, 1]),
+    "dilations": ([1, 1], [2], [0, 0]),
+    "kernel_shape": ([1, 1], [3], [2, 2, 2]),
+    "auto_pad": ("NOTSET", "SAME_UPPER", "VALID", "x"),
+    "mode": ("constant", "edge", "reflect"),
+    "to": (3, 6, 7, 9, 1),
+}
+"""Values of attributes that operators take; others are small integers."""
+
+
+def build_operator(source: random.Random) -> bytes:
+    """Return a file with one operator, whose operands have shapes, types and ranks at random."""
+    name = source.choice(tuple(OPERATORS))
+    operator = OPERATORS[name]
+    most = min(operator.inputs[-1], 4)
+    kind = source.choice(TYPES)
+    operands: list[Variable | Constant | None] = []
+    for place in range(source.randint(min(operator.inputs[0], most), most)):
+        shape = source.choice(SHAPES)
+        own = kind if source.random() < 0.8 else source.choice(TYPES)
+        if place == 0 or (source.random() < 0.5 and 0 not in shape):
+            shape = source.choice(SHAPES[1:8])
+            operands.append(Variable(type=own, shape=shape, least=0, most=1))
+        elif source.random() < 0.1:
+            operands.append(None)
+        else:
+            size = int(np.prod(shape))
+            values = [source.choice((0, 1, 2, 3)) for _ in range(size)]
+            operands.append(constant(np.array(values, dtype=own).reshape(shape), own))
+    attributes = {
+        each: source.choice(VALUES.get(each, (0, 1, 2, -1)))
+        for each in operator.attributes
+        if source.random() < 0.5
+    }
+    case = Case(
+        operator=name,
+        operands=tuple(operands),
+        attributes=attributes,
+        opset=source.choice((13, 14, 17, 18, 19, 22)),
+    )
+    return build_case(case, source.choice((1, 2, 3, 6, 9, source.randint(1, 24))))

@@ -10,7 +10,8 @@ import pytest
 
 from pyevm_agents.models.numeric.errors import NumericModelError
 from pyevm_agents.models.numeric.numeric_file import NumericFile
-from tests.pyevm_agents.models.numeric.mutated_files import build_samples, mutate
+from tests.pyevm_agents.models.numeric.model_builder import Case, Variable, build_case, constant
+from tests.pyevm_agents.models.numeric.mutated_files import build_operator, build_samples, mutate
 
 if TYPE_CHECKING:
     from tests.samples import Sample
@@ -44,7 +45,8 @@ def test_no_file_is_a_fault(sample: Sample) -> None:
     accepted = 0
     messages = []
     for _ in range(sample.count):
-        data = mutate(samples, source)
+        is_mutated = source.random() < 0.7
+        data = mutate(samples, source) if is_mutated else build_operator(source)
         try:
             model = NumericFile(data)
         except NumericModelError as error:
@@ -56,3 +58,19 @@ def test_no_file_is_a_fault(sample: Sample) -> None:
     assert accepted > sample.count // 50
     assert len(messages) > sample.count // 3
     sample.figures.update(accepted=accepted, refused=len(messages))
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3, 1)), ((3, 1), (3,)), ((1, 3), (1, 1, 3)), ((3,), ())]
+)
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_tensors_of_different_ranks_are_not_joined(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]], axis: int
+) -> None:
+    operands = (
+        Variable(type="int64", shape=shapes[0], least=0, most=1),
+        constant(np.ones(shapes[1])),
+    )
+    case = Case(operator="Concat", operands=operands, attributes={"axis": axis})
+    with pytest.raises(NumericModelError, match=r"Concat|concat"):
+        NumericFile(build_case(case, 6))

@@ -68,6 +68,6 @@ def test_an_agent_whose_tool_is_not_a_tool_asks_about_it(node: ThinkingNode) -> 
         "eth_sendTransaction", {"from": node.first, "data": to_hex(pool), "gas": hex(5_000_000)}
     )
     address = str(node.ask("eth_getTransactionReceipt", sent)["contractAddress"])
-    with pytest.raises(RpcError, match=r"0x06fdde03, 0x\): is this address a tool") as raised:
+    with pytest.raises(RpcError, match=r"\"0x\"\): is this address a tool") as raised:
         node.ask("eth_call", node.run | {"to": deploy_agent(node, "bytes", address)})
     assert raised.value.code == EXECUTION_REVERTED

@@ -147,6 +147,17 @@ def test_validation_asks_for_the_nonce(serve: Serve, nonce: str, code: int | Non
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize(("fork", "most"), [("cancun", 6), ("prague", 9), ("osaka", 6)])
+def test_a_call_has_the_blobs_of_a_transaction_at_most(serve: Serve, fork: str, most: int) -> None:
+    def call(count: int) -> dict[str, Any]:
+        return COUNT | {"type": "0x3", "blobVersionedHashes": ["0x01" + "00" * 31] * count}
+
+    served = serve(codes={NOBODY: COUNTER}, fork=fork)
+    simulated(served, {"calls": [call(most)]})
+    with pytest.raises(RefusedError, match="too many blobs"):
+        simulated(served, {"calls": [call(most + 1)]})
+
+
 def test_blobs_without_a_fee_cost_nothing_where_fees_are_not_checked(serve: Serve) -> None:
     poor = "0x" + "77" * 20
     call = {

@@ -14,14 +14,16 @@ from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.model_registry.profiles import build_numeric_profiles
+from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derive_keys
-from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RESOURCE_UNAVAILABLE, RpcError
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.tracing.call_tracer import CallTree
 from pyevm_agents.tracing.call_tree_text import iter_call_lines
 from pyevm_agents.tracing.vm import make_traced_vm
 from tests.byte_model import PROFILE, ByteModel
+from tests.numeric_file import build_numeric_file
 from tests.numeric_model import MODELS, SumModel, describe_call, run_call
 from tests.pyevm_agents.chain.test_numeric_models import STORES, STORES_CODE
 from tests.pyevm_agents.rpc.local_node import ETHER, FIRST, LocalNode
@@ -101,6 +103,17 @@ def test_the_models_are_listed(
     assert len(node.ask("agent_models")) == has_language_model
     assert node.ask("eth_config")["current"]["precompiles"]["NUMERIC_MODELS"] == TO
     assert start({}).ask("agent_numericModels") == []
+
+
+def test_a_models_file_is_given_if_it_has_one(start: Callable[..., LocalNode]) -> None:
+    file = build_numeric_file()
+    node = start({"line": NumericFile(file), "sum": SumModel()})
+    assert node.ask("agent_numericModelFile", "line") == "0x" + file.hex()
+    assert node.ask("agent_numericModelFile", "sum") is None
+    for wrong in ("other", 5):
+        with pytest.raises(RpcError) as told:
+            node.ask("agent_numericModelFile", wrong)
+        assert told.value.code == INVALID_PARAMS
 
 
 def test_a_call_and_its_estimate_are_answered(start: Callable[..., LocalNode]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -321,10 +322,30 @@ def test_a_precompile_is_moved_in_calls(node: LocalNode, field: str) -> None:
     ]
 
 
-def test_an_override_of_its_code_ends_a_precompile_as_in_geth(node: LocalNode) -> None:
-    asked = {"to": IDENTITY, "data": "0x1234"}
-    assert node.ask("eth_call", asked, "latest", {IDENTITY: {"code": "0x00"}}) == "0x"
-    assert node.ask("eth_call", asked, "latest", {IDENTITY: {"balance": "0x1"}}) == "0x1234"
+@pytest.mark.parametrize(
+    "override",
+    [{"code": "0x00"}, {"balance": "0x1"}, {"nonce": "0x1"}, {"stateDiff": {}}, {}],
+    ids=json.dumps,
+)
+def test_any_override_ends_a_precompile_as_in_geth(node: LocalNode, override: object) -> None:
+    """Source: geth, internal/ethapi/override, `StateOverride.Apply`."""
+    call, accounts = {"to": IDENTITY, "data": "0x1234"}, {IDENTITY: override}
+    assert node.ask("eth_call", call, "latest", accounts) == "0x"
+    options = {"tracer": "callTracer", "stateOverrides": accounts}
+    assert "output" not in node.ask("debug_traceCall", call, "latest", options)
+    assert node.ask("trace_call", call, ["trace"], "latest", accounts)["output"] == "0x"
+    bundle = [{"transactions": [call]}]
+    assert node.ask("eth_callMany", bundle, None, accounts) == [[{"value": "0x"}]]
+    block = {"stateOverrides": accounts, "calls": [call]}
+    (simulated,) = node.ask("eth_simulateV1", {"blockStateCalls": [block]})
+    assert simulated["calls"][0]["returnData"] == "0x"
+
+
+def test_what_an_earlier_call_left_ends_no_precompile(node: LocalNode) -> None:
+    call = {"from": FIRST, "to": IDENTITY, "data": "0x1234", "value": "0x1"}
+    assert node.ask("eth_callMany", [{"transactions": [call, call]}]) == [
+        [{"value": "0x1234"}, {"value": "0x1234"}]
+    ]
 
 
 @pytest.mark.parametrize(

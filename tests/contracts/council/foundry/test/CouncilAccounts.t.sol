@@ -6,6 +6,7 @@ import {IAgentCouncilOracle} from "@pyevm-agents/contracts/council/IAgentCouncil
 import {ICouncil, Phase, Terms} from "@pyevm-agents/contracts/council/ICouncil.sol";
 import {ICouncilReputation} from "@pyevm-agents/contracts/council/ICouncilReputation.sol";
 import {CouncilParticipant} from "@pyevm-agents/contracts/test/council/CouncilParticipant.sol";
+import {KnownScores} from "@pyevm-agents/contracts/test/council/KnownScores.sol";
 import {RewardToken} from "@pyevm-agents/contracts/test/council/RewardToken.sol";
 
 interface Vm {
@@ -22,6 +23,7 @@ Vm constant VM = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
 contract Actors {
     uint256 private constant MOST_AT_ONCE = 10;
     uint256 private constant INFO_AGENTS = 6;
+    uint8 private constant PANEL = 3;
 
     AgentCouncilOracle public immutable oracle;
     RewardToken public immutable token;
@@ -31,6 +33,10 @@ contract Actors {
     uint256 public takenOut;
     uint256 public tokensPaidIn;
     uint256 public tokensTakenOut;
+    uint256 public sentUnasked;
+    uint256 public tokensSentUnasked;
+    uint256 private unaskedWei;
+    uint256 private unaskedTokens;
     bool public wentBack;
     mapping(bytes32 name => uint256) public succeeded;
     mapping(uint256 requestId => Phase) private seen;
@@ -44,7 +50,11 @@ contract Actors {
         (time, number) = (time + seconds_, number + 1);
         VM.warp(time);
         VM.roll(number);
+        (unaskedWei, unaskedTokens) = _gone();
         _;
+        (uint256 goneWei, uint256 goneTokens) = _gone();
+        sentUnasked += goneWei - unaskedWei;
+        tokensSentUnasked += goneTokens - unaskedTokens;
         for (uint256 i = 1; i <= oracle.requestCount(); i++) {
             (Phase phase,) = oracle.phaseOf(i);
             if (phase < seen[i]) wentBack = true;
@@ -58,12 +68,15 @@ contract Actors {
         (terms.disputeWindow, terms.disputeRegistrationTime, terms.callbackGas) = (500, 300, 100_000);
         (terms.judgeFee, terms.disputeBond, terms.seedDelay, terms.minBond) = (1_234, 15_001, 2, 1);
         (terms.disputerReimbursement, terms.judgeReimbursement) = (4_999, 3_333);
+        (terms.minDisputeJudgeReputation, terms.disputeJudges) = (1, PANEL);
         terms.deterministic = true;
-        oracle = new AgentCouncilOracle(terms, ICouncilReputation(address(0)));
+        KnownScores scores = new KnownScores();
+        oracle = new AgentCouncilOracle(terms, ICouncilReputation(address(scores)));
         token = new RewardToken(RewardToken.Answer.Nothing, 1e30);
         client = new CouncilParticipant();
         for (uint256 i = 0; i < 12; i++) people.push(address(uint160(0x1000 + i)));
         for (uint256 i = 0; i < 12; i++) VM.deal(people[i], 1e30);
+        scores.setScores(people, 1);
         people.push(address(client));
         people.push(address(this));
         VM.deal(address(this), 1e30);
@@ -116,14 +129,15 @@ contract Actors {
 
     function register(uint256 which, uint256 who, bool ofDispute) external later(1) {
         uint256 requestId = _pick(which, ofDispute ? Phase.DisputeRegistration : Phase.Commit);
-        uint256 value = oracle.getRequest(requestId).bondAmount;
+        (Phase phase,) = oracle.phaseOf(requestId);
+        uint256 value = oracle.judgeBondOf(requestId, phase == Phase.DisputeRegistration);
         bytes memory data = abi.encodeCall(ICouncil.registerJudge, (requestId));
         if (_tryAs(people[who % 12], data, value)) _count(ofDispute ? bytes32("register2") : bytes32("register"), value);
     }
 
     function aggregate(uint256 which, uint256 best) external later(1) {
         uint256 requestId = _pick(which, Phase.Judge);
-        (address judge,) = oracle.judgesOf(requestId, false);
+        address judge = _judgeOf(requestId, false, 0);
         (bytes memory answer, address[] memory winners) = _verdict(requestId, best);
         bytes memory data = abi.encodeCall(IAgentCouncilOracle.aggregate, (requestId, answer, winners, "so"));
         if (_tryAs(judge, data, 0)) _count("aggregate", 0);
@@ -136,9 +150,33 @@ contract Actors {
         if (_tryAs(people[who % 12], data, value)) _count("dispute", value);
     }
 
+    function registerAll(uint256 which, uint256 first) external later(1) {
+        uint256 requestId = _pick(which, Phase.DisputeRegistration);
+        uint256 value = oracle.judgeBondOf(requestId, true);
+        bytes memory data = abi.encodeCall(ICouncil.registerJudge, (requestId));
+        for (uint256 i = 0; i < 12; i++) {
+            if (_tryAs(people[(first % 12 + i) % 12], data, value)) _count("register2", value);
+        }
+    }
+
+    function release(uint256 which, uint256 who) external later(1) {
+        bytes memory data = abi.encodeCall(ICouncil.releaseJudge, (_pick(which, Phase.Distributed), people[who % 12]));
+        if (_try(address(oracle), data, 0)) _count("release", 0);
+    }
+
+    function declare(uint256 which, uint256 value) external later(1) {
+        bytes memory data = abi.encodeCall(ICouncil.declareValue, (_pick(which, Phase.Commit), value % 1e18));
+        if (_try(address(oracle), data, 0)) _count("declare", 0);
+    }
+
+    function payDirectly(uint256 which) external later(1) {
+        bytes memory data = abi.encodeCall(ICouncil.payDirectly, (_pick(which, Phase.Commit)));
+        if (_try(address(oracle), data, 0)) _count("payDirectly", 0);
+    }
+
     function rule(uint256 which, bool overturn, uint256 best) external later(1) {
         uint256 requestId = _pick(which, Phase.DisputeJudge);
-        (address judge,) = oracle.judgesOf(requestId, true);
+        address judge = _judgeOf(requestId, true, which);
         (bytes memory answer, address[] memory winners) = _verdict(requestId, best);
         bytes memory data = abi.encodeCall(IAgentCouncilOracle.resolveDispute, (requestId, overturn, answer, winners));
         if (_tryAs(judge, data, 0)) _count(overturn ? bytes32("overturn") : bytes32("uphold"), 0);
@@ -187,6 +225,7 @@ contract Actors {
             }
             (Phase last,) = oracle.phaseOf(i);
             require(last >= Phase.Distributed, "the request did not end");
+            for (uint256 j = 0; j < 12; j++) _try(address(oracle), abi.encodeCall(ICouncil.releaseJudge, (i, people[j])), 0);
         }
         for (uint256 i = 0; i < people.length; i++) {
             if (oracle.claimable(address(0), people[i]) > 0) require(_withdraw(people[i], address(0)), "no withdrawal");
@@ -211,6 +250,12 @@ contract Actors {
     receive() external payable {}
 
     // ---- Private
+
+    /// @dev What has left the oracle beside withdrawals: it was sent unasked, as requesters chose.
+    function _gone() private view returns (uint256 ofWei, uint256 ofToken) {
+        ofWei = paidIn - takenOut - address(oracle).balance;
+        ofToken = tokensPaidIn - tokensTakenOut - token.balanceOf(address(oracle));
+    }
 
     function _count(bytes32 name, uint256 value) private {
         succeeded[name]++;
@@ -253,6 +298,12 @@ contract Actors {
         nonce = uint256(keccak256(abi.encode(requestId, agent)));
         answer = new bytes(1);
         answer[0] = bytes1(uint8(0x61 + nonce % 4)); // a, b, c, or d, which is no option
+    }
+
+    /// @dev One of the judges that were drawn; this contract if none was.
+    function _judgeOf(uint256 requestId, bool ofDispute, uint256 who) private view returns (address) {
+        (address[] memory judges,) = oracle.judgesOf(requestId, ofDispute);
+        return judges.length == 0 ? address(this) : judges[who % judges.length];
     }
 
     /// @dev One of the answers, and all who gave it.
@@ -318,8 +369,11 @@ contract CouncilAccountsTest {
         uint256 tokens = actors.token().balanceOf(address(actors.oracle()));
         require(address(actors.oracle()).balance == ofWei, "the balance is not what is owed");
         require(tokens == ofToken, "the tokens are not what is owed");
-        require(ofWei == actors.paidIn() - actors.takenOut(), "the balance is not what was paid in");
-        require(ofToken == actors.tokensPaidIn() - actors.tokensTakenOut(), "the tokens are not what was paid in");
+        uint256 unasked = actors.sentUnasked() + actors.tokensSentUnasked();
+        require(unasked == 0 || actors.succeeded("payDirectly") > 0, "money was sent that nobody asked for");
+        require(ofWei == actors.paidIn() - actors.takenOut() - actors.sentUnasked(), "the balance is not what was paid in");
+        uint256 tokensOut = actors.tokensTakenOut() + actors.tokensSentUnasked();
+        require(ofToken == actors.tokensPaidIn() - tokensOut, "the tokens are not what was paid in");
         require(!actors.wentBack(), "a request went back to an earlier phase");
     }
 
