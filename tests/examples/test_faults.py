@@ -103,10 +103,10 @@ def test_a_wallet_undoes_what_it_did_before_a_doubt(
     ("fault", "told"),
     [
         (faults.reverts("not today"), r'Error\("not today"\)'),
-        (faults.reverts(), r"0x\)$"),
+        (faults.reverts(), r'"0x"\)$'),
         (
             faults.reverts(error="NotOwner(address)", arguments=[ATTACKER]),
-            rf"NotOwner\({ATTACKER}\)",
+            rf'NotOwner\("{ATTACKER}"\)',
         ),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_tool_that_reverts_undoes_the_run(
 ) -> None:
     agent_chain.model.script(use("CounterTool", amount=1), use("CounterTool", amount=2))
     faults.tool(agent_chain, counter, fault, after=1)
-    with pytest.raises(ContractCustomError, match=rf"ToolCallFailed\(0x.*, {told}"):
+    with pytest.raises(ContractCustomError, match=rf'ToolCallFailed\("0x.*, {told}'):
         agent_chain.ask(clerk, "Add one, then two")
     assert counter.functions.number().call() == 0
 
@@ -148,10 +148,10 @@ def test_a_tool_that_runs_out_of_gas_takes_nearly_all_of_it(
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", r"MalformedToolResult\(0x.*, 0\)"),
-        (b"\xff" * 100, r"MalformedToolResult\(0x.*, 100\)"),
+        (b"", r'MalformedToolResult\("0x.*, 0\)'),
+        (b"\xff" * 100, r'MalformedToolResult\("0x.*, 100\)'),
         # A mebibyte of zeros reads as run 0 with an empty string.
-        (bytes(MEBIBYTE), r"AsynchronousToolUnsupported\(0x.*, 0\)"),
+        (bytes(MEBIBYTE), r'AsynchronousToolUnsupported\("0x.*, 0\)'),
     ],
     ids=["nothing", "garbage", "mebibyte"],
 )
@@ -174,7 +174,7 @@ def test_a_tool_that_returns_garbage_undoes_the_run(
         (8_000, None),
         (50_000, r"ContextTooLong\(12\d\d\d, 512, 8192"),
         (70_000, r"CalldataTooLarge\(\d+, 65536\)"),
-        (MEBIBYTE, "OutOfGas"),
+        (MEBIBYTE, "out of gas"),
     ],
 )
 def test_an_answer_of_any_length_is_read_or_refused(

@@ -158,5 +158,5 @@ def test_a_tool_of_one_agent_keeps_its_agent(agent_chain: AgentChain) -> None:
     tool = to_checksum_address(resolve_tool_address(agent_chain, "DeployTool", wallet))
     data = load_artifact("IERCAgentTool").encode_call("run", ([], b""), EXECUTOR)
     faults.tool(agent_chain, "DeployTool", faults.changes(name="Other"), of=wallet)
-    with pytest.raises(ContractCustomError, match=r"NotAgent\(0x"):
+    with pytest.raises(ContractCustomError, match=r'NotAgent\("0x'):
         agent_chain.w3.eth.call({"to": tool, "data": data})
