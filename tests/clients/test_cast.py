@@ -134,14 +134,14 @@ def test_every_kind_of_revert_has_its_reason(cast: Foundry) -> None:
     assert "panic: arithmetic underflow or overflow (0x11)" in refused(*deploy, 2**256 - 1)
     for command in ("call", "estimate"):
         broke = refused(command, "--from", SECOND, wallet.usdc, transfer, wallet.pool, 5)
-        assert f"ERC20InsufficientBalance({SECOND}, 0, 5)" in broke
+        assert f'ERC20InsufficientBalance("{SECOND}", 0, 5)' in broke
     unlocked = ("send", "--unlocked", "--from", SECOND, wallet.usdc, transfer, wallet.pool, 5)
     assert "ERC20InsufficientBalance" in refused(*unlocked)
     asked = ("call", "--from", FIRST, lost.agent, INSTRUCT, "Deposit 10 USDC")
     assert 'UnknownModel("gpt-9")' in refused(*asked)
     asked = ("call", "--from", SECOND, wallet.agent, INSTRUCT, "Deposit 10 USDC")
-    assert f"CallerNotAllowed({SECOND})" in refused(*asked)
-    assert "UnknownSelector(0x12345678)" in refused("call", EXECUTOR, "0x12345678")
+    assert f'CallerNotAllowed("{SECOND}")' in refused(*asked)
+    assert 'UnknownSelector("0x12345678")' in refused("call", EXECUTOR, "0x12345678")
     mined = cast.json(*unlocked, "--gas-limit", 100_000, "--json")
     assert mined["status"] == "0x0"
 
