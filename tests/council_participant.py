@@ -92,7 +92,7 @@ def main() -> None:
             key,
             chain_id=identity.chain_id,
             limits=RequestLimits(max_bond=10**18),
-            settings=CouncilSettings(poll_seconds=0.1, judge_role=JudgeRole.ALL),
+            settings=CouncilSettings(poll_seconds=0.1, turn_seconds=1, judge_role=JudgeRole.ALL),
             source=source,
             log=MortalLog(json.loads(more[0]) if more else None),
         )

@@ -35,7 +35,7 @@ def test_a_test_can_do_with_the_chain_what_it_likes(javascript: Run) -> None:
     require_local_chain(told)
     assert told["set"] == ["0x6001", 9, "42"]
     assert (told["pending"], told["none"]) == (1, 0)
-    assert told["interval"] == str(1 + 60 + 60)
+    assert told["interval"] == str(3 * 60)
     assert (told["batch"], told["answers"]) == (3, 3)
 
 

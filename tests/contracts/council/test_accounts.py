@@ -414,7 +414,7 @@ class CouncilMachine(RuleBasedStateMachine):
             assert self.held(token) == 0
 
     def release_bonds(self, question: Question) -> None:
-        for judge in JUDGES:
+        for judge in (*JUDGES, *INFO_AGENTS, REQUESTER):
             self.attempt(
                 "release", "releaseJudge", question.request_id, judge.address, sender=STRANGER
             )

@@ -258,6 +258,7 @@ def test_no_words_make_a_judge_pay_others(said: str, answers: list[str], *, opti
         winners = bench.event("RewardsDistributed")["winners"]
         assert 0 < len(set(winners)) == len(winners)
         assert set(winners) <= {agent.address for agent in AGENTS[:3]}
+    bench.release_all(question)
     if bench.claimable(judge.address):
         judge("withdraw", ZERO, STRANGER.address)
     bench.withdraw_all()

@@ -140,9 +140,9 @@ class ChainAgent:
     def _note_creations(self, deploy: Callable[..., Address]) -> Callable[..., Address]:
         """Return a function that deploys, and notes the hash of creation code."""
 
-        def note(creation: bytes, *, purpose: str) -> Address:
+        def note(creation: bytes, *, purpose: str, nonce: int | None = None) -> Address:
             self.creations[purpose] = keccak(creation)
-            return deploy(creation, purpose=purpose)
+            return deploy(creation, purpose=purpose, nonce=nonce)
 
         return note
 
