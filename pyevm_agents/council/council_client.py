@@ -50,6 +50,7 @@ from pyevm_agents.council.messages import (
     Panel,
     RequestPhase,
     RequestView,
+    build_request,
 )
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 from pyevm_agents.forking.headers import HeaderMismatchError, parse_header
@@ -409,21 +410,8 @@ def _build_call(name: str, request_id: int) -> tuple[str, tuple[object, ...]]:
 def _build_view(request_id: int, values: Sequence[Any]) -> RequestView:
     (phase, ends_at), request, commits, reveals, *panels, seed, resolution = values
     judges, dispute_judges, bond, dispute_bond = panels
-    requester, reward, token, agent_bond, count, deadline, query, specifications, required = request
     return RequestView(
-        request=CouncilRequest(
-            request_id=request_id,
-            requester=to_canonical_address(requester),
-            reward=reward,
-            reward_token=to_canonical_address(token),
-            bond=agent_bond,
-            agent_count=count,
-            deadline=deadline,
-            query=query,
-            specifications=specifications,
-            capabilities=tuple(required[0]),
-            domains=tuple(required[1]),
-        ),
+        request=build_request(request_id, request),
         phase=RequestPhase(phase),
         ends_at=ends_at,
         commits=_pair(*commits),

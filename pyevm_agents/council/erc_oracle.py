@@ -27,11 +27,11 @@ from pyevm_agents.council.decisions import Act
 from pyevm_agents.council.erc_phases import ErcEnds, ErcEvent, ErcState, derive_phase, find_judge
 from pyevm_agents.council.messages import (
     NO_END,
-    NOBODY,
     CouncilRequest,
     Panel,
     RequestPhase,
     RequestView,
+    build_request,
 )
 from pyevm_agents.errors import AgentsError, RemoteFault
 
@@ -106,8 +106,8 @@ REQUEST_TYPES = (
 """The ERC's `Request`, and that of the authors' draft: with the token of bonds."""
 
 CREATED = EVENTS[0]
-COMMON_FIELDS = 4
-"""Fields of both forms of a request between the bond and the capabilities."""
+BOND_TOKEN_AT = 4
+"""Its place in the draft's form, behind the bond."""
 
 MAX_SHOWN_JUDGES = 64
 """Candidates that are read: anybody registers for nothing."""
@@ -331,23 +331,11 @@ def read_request(number: int, data: bytes) -> CouncilRequest:
             f"getRequest({number}) returns something else than ERC-8033 says; check that the "
             "address is that of an oracle"
         )
-    requester, reward, reward_token, bond, *middle, texts = values
-    bond_token = middle.pop(0) if len(middle) > COMMON_FIELDS else "0x" + NOBODY.hex()
-    count, deadline, query, specifications = middle
-    return CouncilRequest(
-        request_id=number,
-        requester=_canonical(requester),
-        reward=reward,
-        reward_token=_canonical(reward_token),
-        bond=bond,
-        agent_count=count,
-        deadline=deadline,
-        query=query,
-        specifications=specifications,
-        capabilities=tuple(texts[0]),
-        domains=tuple(texts[1]),
-        bond_token=_canonical(bond_token),
-    )
+    if types == REQUEST_TYPES[0]:
+        return build_request(number, values)
+    members = list(values)
+    bond_token = _canonical(members.pop(BOND_TOKEN_AT))
+    return build_request(number, members, bond_token=bond_token)
 
 
 def _decode(types: tuple[str, ...], data: bytes, name: str) -> tuple[Any, ...]:

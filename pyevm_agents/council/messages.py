@@ -10,10 +10,11 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from eth_abi import encode
-from eth_utils import keccak, to_checksum_address
+from eth_utils import keccak, to_canonical_address, to_checksum_address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 NOBODY = bytes(20)
 """The zero address: no judge, no disputer; as a token, the native asset."""
@@ -144,6 +145,27 @@ class CouncilRequest:
         values = (self.requester, self.reward, self.reward_token, self.bond, self.agent_count)
         texts = (self.query, self.specifications, list(self.capabilities), list(self.domains))
         return bytes(keccak(encode(types, [*values, self.deadline, *texts])))
+
+
+def build_request(
+    request_id: int, values: Sequence[Any], *, bond_token: bytes = NOBODY
+) -> CouncilRequest:
+    """Return a request of the members of the ERC's `Request`, in their order."""
+    requester, reward, token, bond, count, deadline, query, specifications, required = values
+    return CouncilRequest(
+        request_id=request_id,
+        requester=to_canonical_address(requester),
+        reward=reward,
+        reward_token=to_canonical_address(token),
+        bond=bond,
+        agent_count=count,
+        deadline=deadline,
+        query=query,
+        specifications=specifications,
+        capabilities=tuple(required[0]),
+        domains=tuple(required[1]),
+        bond_token=bond_token,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
