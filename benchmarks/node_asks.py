@@ -15,14 +15,11 @@ from rlp import encode
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, TransactionFields, sign
-from pyevm_agents.cli.lazy_group import choose_hash_backend
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import derive_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-choose_hash_backend()  # As the node does: py-evm alone is to have the same.
 
 CHAIN_ID = 31_337
 SENDERS = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,7 +37,10 @@ def reduced_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a model that computes little, once for all workers (`tests.reduced_model`)."""
     path = folder_of_session(tmp_path_factory) / "reduced.gguf"
     if not path.exists():
-        write_reduced_model(path)
+        own = tmp_path_factory.mktemp("reduced") / path.name
+        write_reduced_model(own)
+        with suppress(FileExistsError):  # Another worker was first: its file stays.
+            path.hardlink_to(own)
     return path
 
 

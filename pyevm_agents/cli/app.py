@@ -15,35 +15,35 @@ import click
 from pyevm_agents import __version__
 from pyevm_agents.cli.errors import FAULT_STATUS, report_errors, require_stdout
 from pyevm_agents.cli.interrupt import is_interrupt
-from pyevm_agents.cli.lazy_group import LazyGroup
+from pyevm_agents.cli.lazy_group import LazyCommand, LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "agent": "agent.command",
-    "bench": "bench.command",
-    "contracts": "contracts",
-    "council": "council.command",
-    "demo": "demo.command",
-    "estimate": "node_methods",
-    "export-replay": "export_replay",
-    "model": "model",
-    "models": "node_methods",
-    "node": "node.command",
-    "oracle": "oracle.command",
-    "record": "record",
-    "replay": "replay",
-    "run": "run",
-    "schedule": "node_methods",
-    "script": "node_methods",
-    "show": "show",
-    "store": "store",
-    "tools": "tools.command",
-    "trace": "trace",
-    "verify": "verify",
+    "agent": LazyCommand("agent.command", "Make, check, register and serve agents."),
+    "bench": LazyCommand("bench.command", "Measure the time and gas of inference."),
+    "contracts": LazyCommand("contracts", "Print the folder of the Solidity sources."),
+    "council": LazyCommand("council.command", "Take part in councils of agents (ERC-8033)."),
+    "demo": LazyCommand("demo.command", "Run a scenario of agents on a real model."),
+    "estimate": LazyCommand("node_methods", "Estimate the exact gas of a transaction."),
+    "export-replay": LazyCommand("export_replay", "Export a run to test suites of any EVM."),
+    "model": LazyCommand("model.command", "Add, list, show and remove models; inspect ONNX files."),
+    "models": LazyCommand("node_methods", "List the models of a node."),
+    "node": LazyCommand("node.command", "Run a local node with a JSON-RPC server."),
+    "oracle": LazyCommand("oracle.command", "Run agents on any chain, by an oracle."),
+    "record": LazyCommand("record", "Record a chain to a file that anyone can check."),
+    "replay": LazyCommand("replay", "Check recorded chains: execute all blocks again."),
+    "run": LazyCommand("run", "Give agents a goal; show the nine phases."),
+    "schedule": LazyCommand("node_methods", "Show the gas prices and limits of a node's executor."),
+    "script": LazyCommand("node_methods", "Replace a node's model by a script."),
+    "show": LazyCommand("show", "Show a recorded chain or a cassette in a browser."),
+    "store": LazyCommand("store", "Show, verify or clear the generation store."),
+    "tools": LazyCommand("tools.command", "Use any contract as a tool of an agent."),
+    "trace": LazyCommand("trace", "Show the steps of agents in a transaction."),
+    "verify": LazyCommand("verify", "Check an oracle's answer: compute it again."),
 }
-"""Module of each command, in this folder."""
+
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -97,7 +97,7 @@ class AgentsGroup(LazyGroup):
             return super().invoke(ctx)
 
 
-@click.group(cls=AgentsGroup, modules=COMMANDS, context_settings=CONTEXT)
+@click.group(cls=AgentsGroup, commands=COMMANDS, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="pyevm-agents")
 def main() -> None:
     """AI agents on a local EVM: deterministic inference inside one transaction."""

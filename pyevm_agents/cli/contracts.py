@@ -14,7 +14,7 @@ Examples:
 """
 
 
-@click.command("contracts", short_help="Print the folder of the Solidity sources.", epilog=EXAMPLES)
+@click.command("contracts", epilog=EXAMPLES)
 @click.option("--remapping", is_flag=True, help="Print a line for Foundry's remappings.txt.")
 def contracts(*, remapping: bool) -> None:
     r"""Print the folder of the Solidity sources.

@@ -69,9 +69,7 @@ def _validate_hashes(
     return value
 
 
-@click.command(
-    "export-replay", short_help="Export a run to test suites of any EVM.", epilog=EXAMPLES
-)
+@click.command("export-replay", epilog=EXAMPLES)
 @click.argument("transactions", nargs=-1, metavar="[TX]…", callback=_validate_hashes)
 @rpc_option
 @click.option(

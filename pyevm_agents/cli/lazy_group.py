@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,18 +15,6 @@ if TYPE_CHECKING:
 
 COMMANDS_PACKAGE = "pyevm_agents.cli"
 
-HASH_BACKEND = "ETH_HASH_BACKEND"
-"""Environment variable that eth-hash reads before the first hash."""
-
-FASTEST_HASH_BACKEND, FASTEST_MODULE = "pysha3", "sha3"
-"""Optional backend: hashes a trie node in a quarter of pycryptodome's time."""
-
-
-def choose_hash_backend() -> None:
-    """Select the fastest installed hash backend, unless the environment selects one."""
-    if find_spec(FASTEST_MODULE) is not None:
-        os.environ.setdefault(HASH_BACKEND, FASTEST_HASH_BACKEND)
-
 
 def _import_with_dependencies(name: str) -> ModuleType:
     """Import a module without garbage collection, and exempt the objects from later collections.
@@ -37,7 +23,6 @@ def _import_with_dependencies(name: str) -> ModuleType:
     """
     if name in sys.modules:
         return sys.modules[name]
-    choose_hash_backend()
     gc.disable()
     try:
         return import_module(name)
@@ -46,23 +31,38 @@ def _import_with_dependencies(name: str) -> ModuleType:
         gc.enable()
 
 
-class LazyGroup(click.Group):
-    """A group that imports the module of a command on use."""
+class LazyCommand(NamedTuple):
+    """A command in a module that is imported when the command is used."""
 
-    def __init__(self, *, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401 - click's
-        """Input: modules: for each command the module in `cli` that has the command's name."""
+    place: str
+    """Module in `cli`; with `:function`, if the function's name is not the command's."""
+
+    help: str
+    """Its line in the group's help."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports the module of a command on use; its own help imports none."""
+
+    def __init__(self, *, commands: Mapping[str, LazyCommand], **settings: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(**settings)
-        self._modules = modules
+        self._places = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         """Return the names of all commands."""
-        return [*self._modules]
+        return [*self._places]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
+        """Write the commands' lines of the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.help) for name, place in self._places.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
         """Return the command of a name; None if unknown."""
-        file = self._modules.get(cmd_name)
-        if file is None:
+        if cmd_name not in self._places:
             return None
+        file, _, function = self._places[cmd_name].place.partition(":")
         module = _import_with_dependencies(f"{COMMANDS_PACKAGE}.{file}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(module, function or cmd_name.replace("-", "_"))
+        command.short_help = self._places[cmd_name].help
         return command

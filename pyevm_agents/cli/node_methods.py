@@ -68,7 +68,6 @@ def _parse_request_id(
 
 
 @click.command(
-    short_help="List the models of a node.",
     epilog="Example: pyevm-agents models --rpc http://127.0.0.1:8545",
 )
 @rpc_option
@@ -122,7 +121,6 @@ def _print_numeric_models(listing: Sequence[Mapping[str, Any]]) -> None:
 
 
 @click.command(
-    short_help="Show the gas prices and limits of a node's executor.",
     epilog="Example: pyevm-agents schedule --json",
 )
 @rpc_option
@@ -154,7 +152,6 @@ def schedule(url: str, *, as_json: bool) -> None:
 
 
 @click.command(
-    short_help="Estimate the exact gas of a transaction.",
     epilog="""\b
 Examples:
   pyevm-agents estimate 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9 --instruct "Deposit 10 USDC"
@@ -324,7 +321,7 @@ def _warn_of_missing_code(url: str, to: str, data: str) -> None:
         err.print(f"Warning: {to} is not a contract; the calldata has no effect", soft_wrap=True)
 
 
-@click.group(short_help="Replace a node's model by a script.")
+@click.group()
 def script() -> None:
     """Replace a node's model by a script, to mock the model from any language.
 

@@ -63,7 +63,7 @@ class ScenarioName(click.Choice[str]):
         return super().convert(normalize_fixture_name(value), param, ctx)
 
 
-@click.command(short_help="Record a chain to a file that anyone can check.")
+@click.command()
 @click.option(
     "--scenario",
     "names",

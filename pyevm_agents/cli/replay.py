@@ -56,7 +56,7 @@ class ReplayOutcome:
         return 2 if isinstance(self.error, ConfigError) else 1
 
 
-@click.command(short_help="Check recorded chains: execute all blocks again.")
+@click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
 @click.option(
     "--recompute",

@@ -94,7 +94,7 @@ def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
     )  # fmt: skip
 
 
-@click.command(short_help="Give agents a goal; show the nine phases.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("goal", required=False)
 @click.option(
     "--continue", "continued", metavar="RUN_ID",

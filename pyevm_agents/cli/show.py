@@ -55,7 +55,7 @@ Examples:
 """
 
 
-@click.command(short_help="Show a recorded chain or a cassette in a browser.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-o",

@@ -40,7 +40,7 @@ def _validate_hash(_context: click.Context, _argument: click.Parameter, value: s
     return value
 
 
-@click.command(short_help="Show the steps of agents in a transaction.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("transaction", metavar="TX", callback=_validate_hash)
 @click.option(
     "--prompts", "--prompt", "prompts", is_flag=True,

@@ -51,7 +51,7 @@ def _parse_hash(_context: click.Context, _argument: click.Parameter, value: str)
     return bytes.fromhex(value[2:])
 
 
-@click.command(short_help="Check an oracle's answer: compute it again.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("transaction", metavar="TX", callback=_parse_hash)
 @rpc_option
 @add_model_options

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eth_account.messages import encode_typed_data
 from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature, ValidationError
 from eth_utils import keccak, to_checksum_address
@@ -41,6 +40,8 @@ def compute_digest(
 
     Input: the chain ID of the oracle's chain; the request, with the oracle's address.
     """
+    from eth_account.messages import encode_typed_data  # noqa: PLC0415 - slow to import
+
     domain = {
         "name": DOMAIN_NAME,
         "version": DOMAIN_VERSION,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import eth.precompiles.bls12_381.constants as gas
 from eth.exceptions import VMError
-from eth.precompiles.bls12_381 import constants as gas
 from eth.vm.forks.prague import constants as addresses
 from eth_typing import Address
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from Crypto.PublicKey.ECC import EccPoint
 from eth_typing import Address
 
 from precompiles.spec import WORD_BYTES
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
 GAS = 6_900
+CURVE = "P-256"
 INPUT_BYTES = 160
 FIELD = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-GENERATOR = EccPoint(
+GENERATOR = (
     0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
     0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
-    "P-256",
 )
 TRUE = (1).to_bytes(WORD_BYTES, "big")
 
@@ -47,12 +46,14 @@ def is_valid(data: bytes) -> bool:
     )
     if not (0 < r < ORDER and 0 < s < ORDER and x < FIELD and y < FIELD) or x == y == 0:
         return False
+    from Crypto.PublicKey.ECC import EccPoint  # noqa: PLC0415 - slow to import
+
     try:
-        key = EccPoint(x, y, "P-256")
+        key = EccPoint(x, y, CURVE)
     except ValueError:  # It is not on the curve.
         return False
     inverse = pow(s, -1, ORDER)
-    point = GENERATOR * (digest * inverse % ORDER) + key * (r * inverse % ORDER)
+    point = EccPoint(*GENERATOR, CURVE) * (digest * inverse % ORDER) + key * (r * inverse % ORDER)
     return not point.is_point_at_infinity() and int(point.x) % ORDER == r
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from pyevm_agents.cli.agent.extra import require_agents_extra
-from pyevm_agents.cli.lazy_group import LazyGroup
+from pyevm_agents.cli.lazy_group import LazyCommand, LazyGroup
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-COMMANDS: Mapping[str, str] = {
-    "new": "agent.new",
-    "validate": "agent.validate",
-    "register": "agent.register",
-    "serve": "agent.serve",
+COMMANDS = {
+    "new": LazyCommand("agent.new", "Make the folder of a new agent."),
+    "validate": LazyCommand("agent.validate", "Check the manifests of an agent."),
+    "register": LazyCommand("agent.register", "Give an agent an identity on a chain."),
+    "serve": LazyCommand("agent.serve", "Serve agents to REST and MCP clients."),
 }
-"""Module of each command, in the folder `cli`."""
 
 
 class AgentGroup(LazyGroup):
@@ -35,8 +29,7 @@ class AgentGroup(LazyGroup):
 
 @click.group(
     cls=AgentGroup,
-    modules=COMMANDS,
-    short_help="Make, check, register and serve agents.",
+    commands=COMMANDS,
 )
 def agent() -> None:
     """Make, check, register and serve agents that are run in nine phases.

@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.command(short_help="Make the folder of a new agent.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("name")
 @click.option(
     "--folder", type=click.Path(path_type=Path), metavar="FOLDER",

@@ -31,7 +31,7 @@ Examples:
 """
 
 
-@click.command(short_help="Give an agent an identity on a chain.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
 @click.option(
     "--registry", type=ADDRESS_TYPE, metavar="ADDRESS",

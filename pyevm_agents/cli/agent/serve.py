@@ -46,7 +46,7 @@ Examples:
 """
 
 
-@click.command(short_help="Serve agents to REST and MCP clients.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument(
     "agents", type=AGENT_TYPE, nargs=-1, required=True, metavar="AGENT...",
 )  # fmt: skip

@@ -35,7 +35,7 @@ TITLES = {
 }
 
 
-@click.command(short_help="Check the manifests of an agent.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("path", type=click.Path(path_type=Path), metavar="FOLDER|FILE")
 @click.option(
     "--write", "writes", is_flag=True,

@@ -61,7 +61,7 @@ class BenchCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=BenchCommand, short_help="Measure the time and gas of inference.")
+@click.command(cls=BenchCommand)
 @click.option(
     "--quick",
     "is_quick",

@@ -50,7 +50,7 @@ Examples:
 """
 
 
-@click.command(short_help="Ask a council a question.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("question")
 @oracle_option
 @click.option(

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import click
 
-from pyevm_agents.cli.lazy_group import LazyGroup
+from pyevm_agents.cli.lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "deploy": "council.deploy",
-    "ask": "council.ask",
-    "join": "council.join",
-    "judge": "council.judge",
-    "dispute": "council.dispute",
-    "watch": "council.watch",
+    "deploy": LazyCommand("council.deploy", "Deploy a council."),
+    "ask": LazyCommand("council.ask", "Ask a council a question."),
+    "join": LazyCommand("council.join", "Answer questions of a council."),
+    "judge": LazyCommand("council.judge", "Judge answers of a council."),
+    "dispute": LazyCommand("council.dispute", "Dispute a council's answer."),
+    "watch": LazyCommand("council.watch", "Show a council's requests, and end phases."),
 }
-"""Module of each command, in the folder `cli`."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules=COMMANDS,
-    short_help="Take part in councils of agents (ERC-8033).",
+    commands=COMMANDS,
 )
 def council() -> None:
     """Take part in councils of agents, which answer questions as ERC-8033 describes.

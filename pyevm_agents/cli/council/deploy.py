@@ -75,7 +75,7 @@ def _add_reputation(name: str, text: str) -> Callable[[Any], Any]:
     )  # fmt: skip
 
 
-@click.command(short_help="Deploy a council.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @_add_time("--reveal-time", "10m", "How long agents can reveal, after all have committed.")
 @_add_time("--draw-time", "50m", "How long a judge can be drawn.")
 @_add_time("--judge-time", "15m", "How long a judge can decide.")

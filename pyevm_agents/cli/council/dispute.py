@@ -85,7 +85,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-@click.command(short_help="Dispute a council's answer.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("request_id", metavar="REQUEST", type=click.IntRange(1))
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why the answer is wrong; anybody can read it."

@@ -51,7 +51,7 @@ Examples:
 """
 
 
-@click.command(short_help="Answer questions of a council.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @add_participant_options
 @click.option("--answer", metavar="TEXT", help="This answer; needs --request.")
 @click.option(

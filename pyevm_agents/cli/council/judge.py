@@ -34,7 +34,7 @@ Examples:
 """
 
 
-@click.command(short_help="Judge answers of a council.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @add_participant_options
 @click.option(
     "--verdict-command",

@@ -60,7 +60,7 @@ Examples:
 """
 
 
-@click.command(short_help="Show a council's requests, and end phases.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @rpc_option
 @oracle_option
 @chain_id_option

@@ -117,9 +117,7 @@ Examples:
 """
 
 
-@click.command(
-    cls=NodeCommand, short_help="Run a local node with a JSON-RPC server.", epilog=EXAMPLES
-)
+@click.command(cls=NodeCommand, epilog=EXAMPLES)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,

@@ -48,7 +48,7 @@ wait_option = click.option(
 )
 
 
-@click.command(short_help="Ask an agent, and wait for its answer.", epilog=ASK_EXAMPLES)
+@click.command(epilog=ASK_EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("prompt")
 @wait_option
@@ -89,7 +89,7 @@ def ask(  # noqa: PLR0913 - one for each option
     show_run(started, waits=waits, as_json=as_json)
 
 
-@click.command(short_help="Print a run that was started, and wait.", epilog=FOLLOW_EXAMPLE)
+@click.command(epilog=FOLLOW_EXAMPLE)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("run_id", type=click.IntRange(1), metavar="RUN")
 @wait_option

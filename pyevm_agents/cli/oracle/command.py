@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import click
 
-from pyevm_agents.cli.lazy_group import LazyGroup
+from pyevm_agents.cli.lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "deploy": "oracle.deploy",
-    "deploy-agent": "oracle.deploy_agent",
-    "ask": "oracle.ask",
-    "follow": "oracle.ask",
-    "status": "oracle.status",
-    "claim": "oracle.payments",
-    "retry": "oracle.requests",
-    "expire": "oracle.requests",
-    "release": "oracle.requests",
-    "subscription": "oracle.subscription",
-    "worker": "oracle.worker",
-    "stake": "oracle.payments",
-    "unstake": "oracle.payments",
-    "respond": "oracle.respond",
-    "key": "oracle.key",
-    "run": "oracle.run",
-    "arbitrate": "oracle.run",
+    "deploy": LazyCommand("oracle.deploy", "Deploy an oracle and register its workers."),
+    "deploy-agent": LazyCommand("oracle.deploy_agent", "Deploy an agent made of options."),
+    "ask": LazyCommand("oracle.ask", "Ask an agent, and wait for its answer."),
+    "follow": LazyCommand("oracle.ask", "Print a run that was started, and wait."),
+    "status": LazyCommand("oracle.status", "Show an oracle's requests, workers and money."),
+    "claim": LazyCommand("oracle.payments", "Withdraw what an oracle owes an account."),
+    "retry": LazyCommand("oracle.requests", "Call a client again that failed to take its answer."),
+    "expire": LazyCommand("oracle.requests", "End a request whose deadline is over."),
+    "release": LazyCommand("oracle.requests", "Give back what is left of a budget."),
+    "subscription": LazyCommand("oracle.subscription", "Pay for runs of an application's users."),
+    "worker": LazyCommand("oracle.worker", "Register and remove workers."),
+    "stake": LazyCommand("oracle.payments", "Pay a stake, from which answers take their bonds."),
+    "unstake": LazyCommand("oracle.payments", "Take back a stake that no answer has locked."),
+    "respond": LazyCommand("oracle.respond", "Answer the question of an agent's AskHumanTool."),
+    "key": LazyCommand("oracle.key", "Make and show keystores."),
+    "run": LazyCommand("oracle.run", "Answer an oracle's requests."),
+    "arbitrate": LazyCommand("oracle.run", "Rule on the challenges of an oracle."),
 }
-"""Module of each command, in the folder `cli`."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules=COMMANDS,
-    short_help="Run agents on chains without the executor, by an oracle.",
+    commands=COMMANDS,
 )
 def oracle() -> None:
     """Run agents on chains without the executor: an oracle's contract requests, workers answer.

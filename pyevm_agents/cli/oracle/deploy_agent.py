@@ -66,7 +66,7 @@ def list_tools() -> tuple[str, ...]:
     return tuple(name for name in list_artifacts() if name in own)
 
 
-@click.command("deploy-agent", short_help="Deploy an agent made of options.", epilog=EXAMPLES)
+@click.command("deploy-agent", epilog=EXAMPLES)
 @click.option("--name", required=True, metavar="NAME", help="The agent's name.")
 @click.option(
     "--description", metavar="TEXT", help="What it does, for agents that use it.  [default: NAME]"

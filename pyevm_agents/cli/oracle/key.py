@@ -20,7 +20,7 @@ GROUP_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 keystore_argument = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 
 
-@click.group(short_help="Make and show keystores.")
+@click.group()
 def key() -> None:
     """Make and show encrypted keystores, in the format of geth, cast and eth_account."""
 

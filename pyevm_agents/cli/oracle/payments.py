@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    short_help="Withdraw what an oracle owes an account.",
     epilog="""\b
 Example:
   pyevm-agents oracle claim --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore worker.json
@@ -49,7 +48,6 @@ def claim(sender: Sender, *, oracle_address: bytes, receiver: bytes | None) -> N
 
 
 @click.command(
-    short_help="Pay a stake, from which answers take their bonds.",
     epilog="""\b
 Example:
   pyevm-agents oracle stake 1ether --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore worker.json
@@ -67,7 +65,6 @@ def stake(amount: int, sender: Sender, *, oracle_address: bytes) -> None:
 
 
 @click.command(
-    short_help="Take back a stake that no answer has locked.",
     epilog="""\b
 Example:
   pyevm-agents oracle unstake 0.5ether --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore worker.json

@@ -37,7 +37,6 @@ Example:
 
 
 @click.command(
-    short_help="Call a client again that failed to take its answer.",
     epilog=EXAMPLE.format("retry"),
 )
 @request_argument
@@ -83,7 +82,6 @@ def retry(
 
 
 @click.command(
-    short_help="End a request whose deadline is over.",
     epilog=EXAMPLE.format("expire"),
 )
 @request_argument
@@ -107,7 +105,6 @@ def expire(request_id: int, sender: Sender, *, oracle_address: bytes, first_bloc
 
 
 @click.command(
-    short_help="Give back what is left of a budget.",
     epilog="""\b
 Example:
   pyevm-agents oracle release 7 --oracle 0x5FbDB2315678afecb367f032d93F642f64180aa3 --keystore me.json

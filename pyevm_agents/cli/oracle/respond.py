@@ -19,7 +19,7 @@ Examples:
 """  # noqa: E501 - an address
 
 
-@click.command(short_help="Answer the question of an agent's AskHumanTool.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("tool", type=ADDRESS_TYPE)
 @click.argument("question", type=click.IntRange(1))
 @click.argument("text")

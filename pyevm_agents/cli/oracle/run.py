@@ -194,7 +194,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
     )
 
 
-@click.command(short_help="Answer an oracle's requests.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @add_worker_options
 @click.option(
     "--watch", is_flag=True, help="Compute the proposals of others, and challenge wrong ones."
@@ -212,7 +212,7 @@ def run(job: RunOptions, *, watch: bool) -> None:
     run_worker(replace(job, settings=replace(job.settings, is_watching=watch)))
 
 
-@click.command(short_help="Rule on the challenges of an oracle.", epilog=ARBITER_EXAMPLES)
+@click.command(epilog=ARBITER_EXAMPLES)
 @add_worker_options
 def arbitrate(job: RunOptions) -> None:
     """Rule on challenged answers of a ChallengeableOracle, as the arbiter.

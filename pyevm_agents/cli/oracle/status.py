@@ -33,7 +33,7 @@ Examples:
 """  # noqa: E501 - addresses
 
 
-@click.command(short_help="Show an oracle's requests, workers and money.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @oracle_option
 @click.option(
     "--account", "accounts", multiple=True, type=ADDRESS_TYPE, metavar="ADDRESS",

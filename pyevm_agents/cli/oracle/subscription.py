@@ -25,7 +25,7 @@ number_argument = click.argument("number", type=click.IntRange(1, 2**64 - 1), me
 agent_argument = click.argument("agent", type=ADDRESS_TYPE, metavar="AGENT")
 
 
-@click.group(short_help="Pay for the runs of an application's users.")
+@click.group()
 def subscription() -> None:
     """Pay for the runs of an application's users: the agents' `run` takes from a subscription."""
 

@@ -22,7 +22,7 @@ workers_argument = click.argument(
 )
 
 
-@click.group(short_help="Register and remove workers.")
+@click.group()
 def worker() -> None:
     """Register and remove an oracle's workers. For the owner."""
 

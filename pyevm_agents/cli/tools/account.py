@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command(short_help="Deploy an account for an agent, without tools.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @add_sender_options
 @json_option
 def account(sender: Sender, *, as_json: bool) -> None:

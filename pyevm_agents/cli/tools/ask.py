@@ -54,7 +54,7 @@ Examples:
 """
 
 
-@click.command(short_help="Give an agent of `tools deploy` an instruction.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("instruction")
 @click.option("--call", "is_call", is_flag=True, help="Show what the run would do; send nothing.")

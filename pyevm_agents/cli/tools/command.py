@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import click
 
-from pyevm_agents.cli.lazy_group import LazyGroup
+from pyevm_agents.cli.lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "inspect": "tools.inspect",
-    "account": "tools.account",
-    "deploy": "tools.deploy",
-    "ask": "tools.ask",
+    "inspect": LazyCommand("tools.inspect", "Show what an account can do with contracts."),
+    "account": LazyCommand("tools.account", "Deploy an account for an agent, without tools."),
+    "deploy": LazyCommand("tools.deploy", "Deploy an agent with contracts' functions as tools."),
+    "ask": LazyCommand("tools.ask", "Give an agent of `tools deploy` an instruction."),
 }
-"""Module of each command, in the folder `cli`."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules=COMMANDS,
-    short_help="Use any contract as a tool of an agent.",
+    commands=COMMANDS,
 )
 def tools() -> None:
     """Use any contract as a tool of an agent.

@@ -78,7 +78,7 @@ Examples:
 """
 
 
-@click.command(short_help="Deploy an agent with contracts' functions as tools.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @add_contract_options(
     "An AgentAccount of the sender that the agent acts through.  [default: a new one]"
 )

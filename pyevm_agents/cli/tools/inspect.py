@@ -136,7 +136,7 @@ def add_contract_options(account_help: str) -> Callable[[Callable[..., None]], C
     return partial(add_option_group, parameter="chosen", build=ContractOptions, options=options)
 
 
-@click.command(short_help="Show what an account can do with contracts.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.option(
     "--rpc-url", required=True, metavar="URL", envvar="ETH_RPC_URL", show_envvar=True,
     help="Node of the chain, over HTTP. URL@BLOCK names a block, else it is the latest.",

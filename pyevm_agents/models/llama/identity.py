@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from pyevm_agents.models.decoding.chat_template import split_chat_template
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS, DECODING_RULES, EngineBuild
 
 if TYPE_CHECKING:
@@ -223,6 +222,10 @@ def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
         ConfigError: the file's chat template does not render, or changes messages.
     """
     facts = identity.facts
+    from pyevm_agents.models.decoding.chat_template import (  # noqa: PLC0415 - imports jinja2
+        split_chat_template,
+    )
+
     pieces = split_chat_template(
         facts["chat_template"],
         bos_text=facts["bos_text"],

@@ -1,38 +1,55 @@
-"""The fastest installed hash backend is used, unless the user chose one."""
+"""Every group's table names commands that exist, and its help imports none of them."""
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
-from pyevm_agents.cli import lazy_group
-from pyevm_agents.cli.lazy_group import (
-    FASTEST_HASH_BACKEND,
-    HASH_BACKEND,
-    choose_hash_backend,
-)
+import click
+import pytest
+
+from pyevm_agents.cli.app import main
+from pyevm_agents.cli.lazy_group import LazyGroup
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
+
+GROUPS = ("", "agent", "council", "model", "oracle", "tools")
 
 
-def test_the_fastest_is_used_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "json")
-    monkeypatch.setenv(HASH_BACKEND, "")
-    monkeypatch.delenv(HASH_BACKEND)
-    choose_hash_backend()
-    assert os.environ[HASH_BACKEND] == FASTEST_HASH_BACKEND
+def find_groups(group: click.Command = main, path: str = "") -> Iterator[tuple[str, LazyGroup]]:
+    """Give all lazy groups of the command line by the words that call them."""
+    if isinstance(group, LazyGroup):
+        yield path, group
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield from find_groups(command, f"{path} {name}".strip())
 
 
-def test_what_is_not_installed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "no_such_module_anywhere")
-    monkeypatch.delenv(HASH_BACKEND, raising=False)
-    choose_hash_backend()
-    assert HASH_BACKEND not in os.environ
+def test_the_tables_name_commands_that_exist() -> None:
+    groups = dict(find_groups())
+    assert sorted(groups) == sorted(GROUPS)
+    for group in groups.values():
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            assert command.name == name
+            assert command.get_short_help_str(100).endswith(".")
 
 
-def test_a_choice_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy_group, "FASTEST_MODULE", "json")
-    monkeypatch.setenv(HASH_BACKEND, "pycryptodome")
-    choose_hash_backend()
-    assert os.environ[HASH_BACKEND] == "pycryptodome"
+@pytest.mark.parametrize("words", GROUPS)
+def test_the_help_of_a_group_imports_no_command(words: str) -> None:
+    code = f"""
+import sys
+from click.testing import CliRunner
+from pyevm_agents.cli.app import main
+help = CliRunner().invoke(main, [*{words.split()}, "--help"]).output
+assert "Commands:" in help, help
+print(*(name for name in ("eth", "eth_utils", "aiohttp") if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""

@@ -18,7 +18,7 @@ from pyevm_agents.models.numeric.convert import comparison
 if TYPE_CHECKING:
     from click.testing import Result
 
-DATA = Path(__file__).parents[1] / "models" / "numeric" / "convert" / "data"
+DATA = Path(__file__).parents[2] / "models" / "numeric" / "convert" / "data"
 LINEAR = DATA / "linear.onnx"
 SHIPPED = find_shipped("risk")
 

@@ -22,7 +22,7 @@ SHOWN_NODES = 40
 """Nodes that the text shows; `--json` has all."""
 
 
-@click.command("inspect", short_help="Show a numeric model's file.")
+@click.command("inspect")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def inspect_file(file: Path, *, as_json: bool) -> None:

@@ -70,7 +70,7 @@ class _InputType(click.ParamType["InputColumns"]):
         )
 
 
-@click.command(short_help="Make an integer model of a float one.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("float_model", metavar="FLOAT", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", "output_path", required=True, metavar="FILE", type=click.Path(path_type=Path),

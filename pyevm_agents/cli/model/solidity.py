@@ -20,7 +20,7 @@ Example:
 """
 
 
-@click.command(short_help="Write a numeric model as Solidity.", epilog=EXAMPLE)
+@click.command(epilog=EXAMPLE)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", "output_path", required=True, metavar="FILE", type=click.Path(path_type=Path),

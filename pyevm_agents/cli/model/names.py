@@ -10,9 +10,6 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cache_folder import get_facts_folder
-from pyevm_agents.cli.model_convert import convert
-from pyevm_agents.cli.model_inspect import inspect_file
-from pyevm_agents.cli.model_solidity import solidity
 from pyevm_agents.cli.options.models import adapter_option
 from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.config import ChainConfig
@@ -88,19 +85,6 @@ class ModelReport:
         }
 
 
-@click.group(short_help="Add, list, show and remove models; inspect ONNX files.")
-def model() -> None:
-    """Keep GGUF models under names, which `--model` and `--agent-model` accept.
-
-    The names are in the file models.json in the user's data folder. `pyevm-agents models` lists the
-    models of a running node. `inspect` shows an ONNX file, which `--numeric-model` accepts.
-    """
-
-
-for command in (convert, inspect_file, solidity):
-    model.add_command(command)
-
-
 ADD_EXAMPLES = """\b
 Examples:
   pyevm-agents model add qwen2.5-1.5b-instruct-q4_0.gguf --name qwen
@@ -109,7 +93,7 @@ Examples:
 """
 
 
-@model.command(short_help="Check a GGUF file and give it a name.", epilog=ADD_EXAMPLES)
+@click.command(epilog=ADD_EXAMPLES)
 @click.argument("base", required=False, metavar="[FILE]")
 @click.option("--name", metavar="NAME", help="Its name.  [default: the name in the file]")
 @click.option(
@@ -172,7 +156,7 @@ def add(  # noqa: PLR0913 - one for each option
     out.print(f"\nAdded. Use it: [bold]pyevm-agents node --model {escape(name)}[/]", soft_wrap=True)
 
 
-@model.command("list", short_help="List the models.")
+@click.command("list")
 @json_option
 def list_models(*, as_json: bool) -> None:
     """List the installed models and those that were added, with the state of their files.
@@ -214,7 +198,7 @@ def list_models(*, as_json: bool) -> None:
         out.print(f"[bold]{name:<{width}}[/]  numeric, for --numeric-model and `model inspect`")
 
 
-@model.command(short_help="Show a model's facts.")
+@click.command()
 @click.argument("name")
 @json_option
 def show(name: str, *, as_json: bool) -> None:
@@ -233,7 +217,7 @@ def show(name: str, *, as_json: bool) -> None:
         _print_report(report)
 
 
-@model.command(short_help="Remove a model's name.")
+@click.command()
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove a model's name. The file stays."""

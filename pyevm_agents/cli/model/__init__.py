@@ -1,0 +1,1 @@
+"""`pyevm-agents model`: names of GGUF models, and files of numeric models."""
