@@ -22,6 +22,13 @@ class FileMessage(TypedDict):
     mtime_ns: int
 
 
+class CanaryMessage(TypedDict):
+    """A canary that was computed before, and where: see `canary.compute_hardware_digest`."""
+
+    hardware: str
+    canary: str
+
+
 class LoadMessage(TypedDict):
     """The files and settings that a child process loads."""
 
@@ -31,6 +38,8 @@ class LoadMessage(TypedDict):
     threads: int
     context_tokens: int | None
     prefix_cache_bytes: int
+    kept_canary: CanaryMessage | None
+    """Holds for these files and this engine; None to compute it."""
 
 
 class FactsMessage(TypedDict):
@@ -82,6 +91,9 @@ class EngineReply(TypedDict, total=False):
     tail_tokens: int
     work: StatsMessage
     facts: FactsMessage
+    hardware: str
+    """As in `CanaryMessage`; empty without weights."""
+
     system_info: str
     backends: list[str]
     machine: str

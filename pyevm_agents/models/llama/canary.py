@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,14 @@ CANARY_SINGLES = 8
 reveal little, because activations are rounded to 8 bits before each product, which usually hides a
 small difference. Source: `benchmarks/invariance.py`: with these pieces, 5 of 6 K-quantised files
 reveal that their products are computed in tiles, with three pieces 3 of 6."""
+
+PROCESSOR_LINES = (
+    # x86
+    *("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "flags"),
+    # ARM
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"),
+)
+"""Lines of /proc/cpuinfo that tell processors apart; the others change by the second."""
 
 
 def compute_logits_digest(logits: NDArray[np.float32]) -> str:
@@ -73,6 +82,33 @@ def compute_canary(llama: Llama, context: LlamaContext) -> str:
             "disables saving"
         )
     return whole
+
+
+def compute_hardware_digest(process: Path = Path("/proc")) -> str:
+    """Return a digest of what a canary depends on beside the engine and the model.
+
+    These are the processor, and the path, size and modification time of each library that this
+    process has loaded (libm among them).
+
+    Returns: hex; empty where the system has no /proc that tells, such as on macOS.
+    """
+    try:
+        processor = (process / "cpuinfo").read_text()
+        maps = (process / "self" / "maps").read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    lines = {
+        line for line in processor.splitlines() if line.partition(":")[0].strip() in PROCESSOR_LINES
+    }
+    if not lines:
+        return ""
+    for path in {line.split(maxsplit=5)[-1] for line in maps.splitlines() if ".so" in line}:
+        try:
+            status = Path(path).stat()
+        except OSError:  # replaced since: its bits are unknown
+            return ""
+        lines.add(f"{path} {status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def _piece_ends(count: int) -> list[int]:

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
-from pyevm_agents.models.engine_messages import EngineReply, EngineRequest, LoadMessage
+from pyevm_agents.models.engine_messages import (
+    CanaryMessage,
+    EngineReply,
+    EngineRequest,
+    LoadMessage,
+)
 from pyevm_agents.models.gguf.adapter import check_files
 from pyevm_agents.models.gguf.files import FileStamp, hash_model
 from pyevm_agents.models.llama.build_profile import check_build, check_processor, parse_build
@@ -193,7 +198,7 @@ class Engine:
         known = self._identity
         if known is not None:
             self._require_same(identity, known if is_whole else known.without_weights())
-        elif is_whole:
+        if is_whole and (known is None or identity.hardware != known.hardware):
             self._identity = identity
             if self._kept_facts is not None:
                 self._kept_facts.write(key, identity)
@@ -249,11 +254,12 @@ class Engine:
                 threads=options.threads,
                 context_tokens=options.context_tokens,
                 prefix_cache_bytes=options.prefix_cache_bytes,
+                kept_canary=self._get_kept_canary(key),
             )
             request = EngineRequest(
                 operation="load", load=load, wants_progress=self._report is not None
             )
-            facts = self._exchange(request, self._report)["facts"]
+            loaded = self._exchange(request, self._report)
         except AgentsError:
             self._drop_child(kill=True)
             raise
@@ -263,8 +269,16 @@ class Engine:
             engine=hello["engine"],
             guidance=hello["guidance"],
             build=build,
-            facts=facts,
+            facts=loaded["facts"],
+            hardware=loaded["hardware"],
         )
+
+    def _get_kept_canary(self, key: FactsKey) -> CanaryMessage | None:
+        """Return the canary that the facts folder has for these files and this engine."""
+        identity = self._identity
+        if identity is None or key != self._kept_key:
+            return None
+        return CanaryMessage(hardware=identity.hardware, canary=identity.facts["canary"])
 
     def _compute_digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
         """Return the model's digest: the cached one unless the weights are to be loaded."""

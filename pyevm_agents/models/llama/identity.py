@@ -13,7 +13,7 @@ import os
 import platform
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +47,10 @@ class EngineIdentity:
     build: EngineBuild
     facts: FactsMessage
 
+    hardware: str = field(default="", compare=False)
+    """Where the canary was computed (`canary.compute_hardware_digest`). It determines the bits, so
+    other hardware computes the canary again."""
+
     def without_weights(self) -> EngineIdentity:
         """Return the identity that an engine reports with only the vocabulary loaded."""
         facts: FactsMessage = {**self.facts, "canary": ""}
@@ -61,7 +65,8 @@ class EngineIdentity:
     def describe_differences(self, other: EngineIdentity) -> str:
         """Return the names of the differences, joined by `and`."""
         mine, theirs = asdict(self), asdict(other)
-        names = [name for name in mine if mine[name] != theirs[name] and name != "facts"]
+        unnamed = {"facts", "hardware"}
+        names = [name for name in mine if mine[name] != theirs[name] and name not in unnamed]
         facts, other_facts = mine["facts"], theirs["facts"]
         names += [name for name in facts if facts[name] != other_facts[name]]
         return " and ".join(name.replace("_", " ") for name in names)
@@ -95,6 +100,7 @@ class _StoredIdentity(TypedDict):
     guidance: str
     build: _StoredBuild
     facts: FactsMessage
+    hardware: str
 
 
 class FactsFolder:
@@ -178,6 +184,7 @@ def _parse_identity(form: _StoredIdentity) -> EngineIdentity:
             machine=build["machine"],
         ),
         facts=form["facts"],
+        hardware=form["hardware"],
     )
 
 

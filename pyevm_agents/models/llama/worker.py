@@ -41,7 +41,11 @@ from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import FileStamp
 from pyevm_agents.models.llama import bindings as engine
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
-from pyevm_agents.models.llama.canary import compute_canary, compute_logits_digest
+from pyevm_agents.models.llama.canary import (
+    compute_canary,
+    compute_hardware_digest,
+    compute_logits_digest,
+)
 from pyevm_agents.models.llama.context import EvaluationTally, LlamaContext
 
 if TYPE_CHECKING:
@@ -101,7 +105,7 @@ class EngineWorker:
             report=report and (lambda done, total: report("load", done, total, "")),
         )
         context_tokens = _resolve_context_tokens(message, llama)
-        digest = ""
+        digest = hardware = ""
         if not message["vocabulary_only"]:
             self._context = LlamaContext(
                 llama,
@@ -109,15 +113,20 @@ class EngineWorker:
                 context_tokens=context_tokens,
                 prefix_cache_bytes=message["prefix_cache_bytes"],
             )
-            if report is not None:
-                report("check", 0, 1, "")
-            digest = compute_canary(llama, self._context)
+            kept, hardware = message["kept_canary"], compute_hardware_digest()
+            if kept is not None and kept["hardware"] == hardware != "":
+                digest = kept["canary"]
+            else:
+                if report is not None:
+                    report("check", 0, 1, "")
+                digest = compute_canary(llama, self._context)
         _require_unchanged(message)
         self._llama = llama
         self._cutter = SpecialTokenSplitter(llama.special_spellings())
         self._guide = GuidedDecoder(llama, self._cutter)
         beginning, ends = llama.bos_token(), llama.end_tokens()
         return EngineReply(
+            hardware=hardware,
             facts=FactsMessage(
                 name=llama.metadata("general.name") if adapter is None else adapter.name,
                 architecture=llama.metadata("general.architecture"),
@@ -133,7 +142,7 @@ class EngineWorker:
                 canary=digest,
                 decoding=[] if adapter is None else list(adapter.decoding),
                 chooser="" if adapter is None else adapter.chooser,
-            )
+            ),
         )
 
     def _unload(self) -> None:

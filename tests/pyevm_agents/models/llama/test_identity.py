@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from pyevm_agents.models.gguf.files import (
 )
 from pyevm_agents.models.llama import engine
 from pyevm_agents.models.llama import identity as facts
+from pyevm_agents.models.llama.canary import compute_hardware_digest
 from pyevm_agents.models.llama.identity import EngineIdentity, FactsFolder, FactsKey
 
 if TYPE_CHECKING:
@@ -146,12 +148,45 @@ def test_with_kept_facts_nothing_is_loaded_before_a_generation(
         request = make_request(max_tokens=5)
         assert second.generate(request) == reduced_llama.generate(request)
     phases = [report.phase for report in reports]
-    assert list(dict.fromkeys(phases)) == ["start", "load", "check", "prompt", "output"]
+    assert list(dict.fromkeys(phases)) == ["start", "load", "prompt", "output"]
     assert [report.is_loading for report in reports] == [
         phase not in {"prompt", "output"} for phase in phases
     ]
     loads = [report for report in reports if report.phase == "load"]
     assert {(report.done, report.total) for report in loads} >= {(0, 100), (100, 100)}
+
+
+@pytest.mark.parametrize("hardware", ["", "another"])
+def test_a_canary_of_other_hardware_is_computed_again(
+    tmp_path: Path, identity: EngineIdentity, hardware: str
+) -> None:
+    altered(tmp_path, replace(identity, hardware=hardware))
+    checks: list[bool] = []
+    for _ in range(2):
+        reports: list[Progress] = []
+        with LlamaModel(threads=1, kept_facts=tmp_path, progress=reports.append) as model:
+            model.engine.ask(EngineRequest(operation="logits", tokens=[5]))
+            assert model.engine.identity == identity
+        checks.append("check" in {report.phase for report in reports})
+    assert checks == [True, False]
+
+
+def test_the_hardware_is_the_processor_and_the_loaded_libraries(tmp_path: Path) -> None:
+    library, process = tmp_path / "libm.so.6", tmp_path / "proc"
+    (process / "self").mkdir(parents=True)
+
+    def compute(processor: str, content: bytes, path: Path = library) -> str:
+        library.write_bytes(content)
+        os.utime(library, ns=(0, 0))
+        (process / "cpuinfo").write_text(f"model name\t: {processor}\ncpu MHz\t: {id(object())}\n")
+        (process / "self" / "maps").write_text(f"7f00-7f01 r-xp 00000000 08:01 12  {path}\n")
+        return compute_hardware_digest(process)
+
+    first = compute("A", b"1")
+    assert first == compute("A", b"2"), "its size and time are the same"
+    assert len({first, compute("B", b"1"), compute("A", b"12")}) == 3
+    assert compute("A", b"1", tmp_path / "libm.so.6 (deleted)") == ""
+    assert compute_hardware_digest(tmp_path / "no proc") == ""
 
 
 @pytest.mark.slow
@@ -196,7 +231,7 @@ def test_kept_facts_that_the_weights_belie_are_a_fault_and_go(
     wrong = (
         replace(identity, digest=bytes(32))
         if what == "digest"
-        else replace(identity, facts={**identity.facts, "canary": "00" * 32})
+        else replace(identity, facts={**identity.facts, "canary": "00" * 32}, hardware="another")
     )
     altered(tmp_path, wrong)
     with LlamaModel(threads=1, kept_facts=tmp_path) as model:
