@@ -17,10 +17,10 @@ from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import PathFinder
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -47,6 +47,9 @@ DEFERRED = {
 }
 """The functions that py-evm and eth-keyfile import from each module."""
 
+TYPES = {"eth_keyfile.keyfile": {"KDFType": Literal["pbkdf2", "scrypt"]}}
+"""The types that eth-account imports from the modules, to annotate its functions."""
+
 CURRIED = frozenset({"ecadd", "ecmul", "ecpairing"})
 """py-evm binds their prices by name when it is imported."""
 
@@ -56,8 +59,11 @@ HASH_MODULE, FASTEST_BACKEND = "eth_hash.auto", "pysha3"
 class _DeferredLoader(Loader):
     """Gives a module functions that execute the module's own code when one is called."""
 
-    def __init__(self, loader: Loader, functions: Sequence[str]) -> None:
+    def __init__(
+        self, loader: Loader, functions: Sequence[str], types: Mapping[str, object]
+    ) -> None:
         self._loader = loader
+        self._types = types
         self._functions = functions
         self._lock = RLock()
         self._is_executed = False
@@ -76,7 +82,7 @@ class _DeferredLoader(Loader):
                     self._loader.exec_module(module)
             return getattr(module, name)
 
-        module.__dict__["__getattr__"] = get
+        module.__dict__.update(self._types, __getattr__=get)
         for name in self._functions:
             setattr(module, name, _defer(partial(get, name), is_curried=name in CURRIED))
 
@@ -136,7 +142,7 @@ class _Finder(MetaPathFinder):
             spec.loader = (
                 _FastHashLoader(spec.loader)
                 if fullname == HASH_MODULE
-                else _DeferredLoader(spec.loader, DEFERRED[fullname])
+                else _DeferredLoader(spec.loader, DEFERRED[fullname], TYPES.get(fullname, {}))
             )
         return spec
 

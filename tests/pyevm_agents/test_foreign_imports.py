@@ -8,9 +8,7 @@ import sys
 
 import pytest
 
-from pyevm_agents.foreign_imports import DEFERRED
-
-HEAVY = ("py_ecc", "Crypto", "pycparser", "eth_account", "numpy", "llama_cpp")
+HEAVY = ("py_ecc", "numpy", "llama_cpp")
 
 GENERATOR_TWICE = "30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd3"
 
@@ -32,7 +30,8 @@ def run(code: str, **environment: str) -> str:
     [
         pytest.param("import pyevm_agents.cli.node.command", id="the node's command"),
         pytest.param(
-            "import pyevm_agents.testing as testing\ntesting.AgentChain()", id="a chain of the kit"
+            "import pyevm_agents.testing as testing\ntesting.AgentChain().w3",
+            id="a chain of the kit",
         ),
     ],
 )
@@ -62,11 +61,25 @@ print(*gas)
     assert run(code) == "500 150"
 
 
-def test_the_deferred_functions_are_those_of_the_modules() -> None:
-    code = f"""
+def test_the_deferred_functions_and_types_are_those_of_the_modules() -> None:
+    code = """
+import pyevm_agents
+import eth_account, sys
 from importlib import import_module
-for name, functions in {DEFERRED}.items():
-    assert all(callable(getattr(import_module(name), function)) for function in functions), name
+from pyevm_agents.foreign_imports import DEFERRED, TYPES
+assert "py_ecc" not in sys.modules
+for name, functions in DEFERRED.items():
+    module = import_module(name)
+    types = TYPES.get(name, {})
+    assert all(getattr(module, each) == kind for each, kind in types.items())
+    stand_ins = [getattr(module, function) for function in functions]
+    try:
+        module._no_such_name
+    except AttributeError:
+        pass
+    real = [getattr(module, function) for function in functions]
+    assert all(callable(one) and one is not other for one, other in zip(real, stand_ins)), name
+    assert all(getattr(module, each) == kind for each, kind in types.items())
 print("equal")
 """
     assert run(code) == "equal"
