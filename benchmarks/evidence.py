@@ -101,6 +101,39 @@ ENTRIES = {
         test="tests/contracts/council/test_invariants.py"
         "::test_no_sequence_of_calls_breaks_the_books",
     ),
+    "account-tools": Entry(
+        shows="Attackers who run an account's tools take nothing out of it",
+        count=2_000,
+        seed=32,
+        test="tests/contracts/test_account_attacks.py::test_tools_take_nothing_out_of_an_account",
+    ),
+    "account-agents": Entry(
+        shows="Attackers who write for a versioned account's agents take nothing out of it",
+        count=2_000,
+        seed=32,
+        test="tests/contracts/test_account_attacks.py::test_agents_take_nothing_out_of_an_account",
+    ),
+    "challenge-attacks": Entry(
+        shows="Attackers of a challengeable oracle earn fees of right answers alone",
+        count=2_000,
+        seed=32,
+        test="tests/contracts/challenge/test_challenge_attacks.py"
+        "::test_attackers_earn_fees_of_right_answers_alone",
+    ),
+    "desk-attacks": Entry(
+        shows="Attackers with flash loans take no more from a desk than slippage of its turnover",
+        count=2_000,
+        seed=32,
+        test="tests/contracts/trading/test_desk_attacks.py"
+        "::test_attackers_take_no_more_than_the_slippage",
+    ),
+    "loan-attacks": Entry(
+        shows="Attackers with flash loans and votes earn no more than their shares of a pool",
+        count=2_000,
+        seed=32,
+        test="tests/contracts/loan/test_loan_attacks.py"
+        "::test_attackers_earn_no_more_than_their_shares",
+    ),
     "numeric-files": Entry(
         shows="A malformed ONNX file is refused by its name, or computes within its proven ranges",
         count=100_000,

@@ -21,7 +21,7 @@ import {IAgentOracleClient, Outcome} from "./IAgentOracleClient.sol";
 ///   - a callback that reverts or runs out of gas is recorded, and its worker paid; the answer is kept, and anybody may
 ///     call again with more gas;
 ///   - after the deadline anybody may end a request, and its fee goes back;
-///   - wei go out by `withdraw` alone;
+///   - wei go out by `withdraw` and `withdrawFor` alone;
 ///   - during a callback `request` and `release` may be called. Everything else that changes the state reverts, but for
 ///     handing over the ownership. `release` calls nobody and sends nothing; by it a run that ends gives back what it did
 ///     not use.
@@ -142,8 +142,8 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
     /// @notice The request has no answer yet, or its client has taken it.
     error NothingToRetry(uint256 requestId);
 
-    /// @notice The caller has nothing to withdraw.
-    error NothingToWithdraw(address caller);
+    /// @notice The account has nothing to withdraw.
+    error NothingToWithdraw(address account);
 
     uint256 public constant MAX_ARGUMENTS_BYTES = 65_536; // the executor reads no more
     uint256 public constant MAX_OUTPUT_BYTES = 24_575; // EIP-170, less the first byte of the code that keeps it
@@ -276,11 +276,12 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
 
     /// @inheritdoc IAgentOracle
     function withdraw(address payable to) external nonReentrant returns (uint256 amount) {
-        amount = claimable[msg.sender];
-        if (amount == 0) revert NothingToWithdraw(msg.sender);
-        claimable[msg.sender] = 0;
-        emit Withdrawn(msg.sender, to, amount);
-        Address.sendValue(to, amount);
+        return _payOut(msg.sender, to);
+    }
+
+    /// @inheritdoc IAgentOracle
+    function withdrawFor(address account) external nonReentrant returns (uint256 amount) {
+        return _payOut(account, payable(account));
     }
 
     // ---- Subscriptions
@@ -472,6 +473,14 @@ contract AgentOracle is IAgentOracle, ERC165, EIP712, Ownable2Step, ReentrancyGu
     }
 
     // ---- Private
+
+    function _payOut(address account, address payable to) private returns (uint256 amount) {
+        amount = claimable[account];
+        if (amount == 0) revert NothingToWithdraw(account);
+        claimable[account] = 0;
+        emit Withdrawn(account, to, amount);
+        Address.sendValue(to, amount);
+    }
 
     function _callBack(uint256 requestId, address client, uint256 gasLimit, bytes memory data)
         private

@@ -61,8 +61,8 @@ contract CommitteeArbiter is ICommitteeArbiter, ERC165, ReentrancyGuard {
     /// @notice The committee has ruled on this proposal.
     error AlreadyRuled(bytes32 proposalId);
 
-    /// @notice The caller has nothing to withdraw.
-    error NothingToWithdraw(address caller);
+    /// @notice The member has nothing to withdraw.
+    error NothingToWithdraw(address member);
 
     /// @notice Wei come from an oracle during a ruling alone.
     error UnexpectedValue(address sender);
@@ -121,11 +121,12 @@ contract CommitteeArbiter is ICommitteeArbiter, ERC165, ReentrancyGuard {
 
     /// @inheritdoc ICommitteeArbiter
     function withdraw(address payable to) external nonReentrant returns (uint256 amount) {
-        amount = claimable[msg.sender];
-        if (amount == 0) revert NothingToWithdraw(msg.sender);
-        claimable[msg.sender] = 0;
-        emit Withdrawn(msg.sender, to, amount);
-        Address.sendValue(to, amount);
+        return _payOut(msg.sender, to);
+    }
+
+    /// @inheritdoc ICommitteeArbiter
+    function withdrawFor(address member) external nonReentrant returns (uint256 amount) {
+        return _payOut(member, payable(member));
     }
 
     /// @inheritdoc ICommitteeArbiter
@@ -160,6 +161,14 @@ contract CommitteeArbiter is ICommitteeArbiter, ERC165, ReentrancyGuard {
     /// @inheritdoc IERC165
     function supportsInterface(bytes4 interfaceId) public view override(ERC165, IERC165) returns (bool) {
         return interfaceId == type(ICommitteeArbiter).interfaceId || super.supportsInterface(interfaceId);
+    }
+
+    function _payOut(address member, address payable to) private returns (uint256 amount) {
+        amount = claimable[member];
+        if (amount == 0) revert NothingToWithdraw(member);
+        claimable[member] = 0;
+        emit Withdrawn(member, to, amount);
+        Address.sendValue(to, amount);
     }
 
     /// @dev The last voter, who paid for the ruling's gas, gets the wei that can't be divided.

@@ -123,6 +123,9 @@ interface IAgentOracle is IERC165 {
     /// @notice Sends the caller's claimable wei to an address.
     function withdraw(address payable to) external returns (uint256 amount);
 
+    /// @notice Sends an account its claimable wei, to itself. For everybody.
+    function withdrawFor(address account) external returns (uint256 amount);
+
     /// @notice Returns the answer to a request; kept for ever.
     /// @return outcome None while there is no answer
     /// @return output `Answer.output`

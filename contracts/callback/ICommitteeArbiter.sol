@@ -13,6 +13,9 @@ interface ICommitteeArbiter is IERC165 {
     /// @notice Sends the caller's claimable wei to an address.
     function withdraw(address payable to) external returns (uint256 amount);
 
+    /// @notice Sends a member its claimable wei, to itself. For everybody.
+    function withdrawFor(address member) external returns (uint256 amount);
+
     /// @notice Returns who voted for a hash, in order, and whether the committee has ruled on the proposal.
     function votesOf(IChallengeableOracle oracle, uint256 requestId, bytes32 proposalId, bytes32 answerHash)
         external

@@ -2,6 +2,8 @@
 
     I can't do that: I don't know who "Carol" is, in "Send 5 USDC to Carol".
 
+Where tools are agents, and the order reached no tool, the answer says how to name one.
+
 An answer that is not done begins with one of `outcome.NOT_DONE`. Source: docs/architecture.md#gate.
 """
 
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 from precompiles.short_format.tokens import fold_case
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from precompiles.short_format.values import Obstacle
 
 START = "I can't do that: "
@@ -71,11 +75,18 @@ TEXTS = {
 }
 """Reasons by their keys; `{text}` is the part of the request that they are about."""
 
+WITHOUT_A_TOOL = frozenset({"ambiguous", "empty", "no tool", "question", "talk", "verb"})
+"""Reasons of an order that reaches no tool: an agent that is named would get it."""
 
-def explain(failure: Obstacle, clause: str) -> str:
+MAX_AGENTS = 4
+"""Names of agents in an answer."""
+
+
+def explain(failure: Obstacle, clause: str, agents: Sequence[str] = ()) -> str:
     """Return the answer that declines a request.
 
-    Input:  the reason, and the part of the request concerned, with handles.
+    Input:  the reason, and the part of the request concerned, with handles; the names of the tools
+            that are agents, in their order.
     """
     text = " ".join(failure.text.split())
     reason = TEXTS[failure.reason].replace("{text}", text)
@@ -88,4 +99,7 @@ def explain(failure: Obstacle, clause: str) -> str:
     has_clause = bool(shown) and not is_shown
     place = f', in "{shown}"' if has_clause else ""
     answer = f"{START}{reason}{place}."
+    if agents and failure.reason in WITHOUT_A_TOOL:
+        ways = " or ".join(f'"Ask {name}:"' for name in agents[:MAX_AGENTS])
+        answer += f" To ask an agent, begin with {ways}."
     return answer.replace("0x", "0\u2026").replace("0X", "0\u2026")

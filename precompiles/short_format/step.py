@@ -422,7 +422,8 @@ class ShortFormat:
         if isinstance(self._next, NoPlan) and not self._has_failed:
             if self._sentence:
                 return self._compose(self._book.expand_unnamed(self._sentence))
-            reason = explain(self._next.failure, self._next.clause)
+            agents = [tool.name for tool in self._planner.tools if tool.is_agent]
+            reason = explain(self._next.failure, self._next.clause, agents)
             return self._compose(self._book.expand_unnamed(reason))
         return self._compose(answer)
 

@@ -1,1 +1,1 @@
-"""Loops over a chain's heads: rounds with delays after failures, and their metrics."""
+"""Loops over a chain's heads: rounds with delays after failures."""

@@ -165,7 +165,7 @@ def _oracle_answers() -> Iterator[tuple[str, Json]]:
 def _oracle_commands(url: str, sender: str) -> Iterator[tuple[str, Json]]:
     """Yield the structure of the output of `oracle`'s commands: an oracle, an agent, a request."""
     options = ["--rpc", url, "--unlocked", sender, "--json"]
-    terms = ["--challengeable", "--arbiter", sender, "--worker", sender]
+    terms = ["--challengeable", "--arbiter", sender, "--bond", "1ether", "--worker", sender]
     deployed = _run(["oracle", "deploy", *terms, *options])
     yield "oracle deploy", structure_of(deployed)
     chosen = ["--oracle", deployed["oracle"]]

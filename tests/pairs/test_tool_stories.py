@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from precompiles.outcome import is_done
 from pyevm_agents.models.numeric import NumericFile
 from pyevm_agents.rpc.errors import RpcError
 from tests.numeric_file import build_numeric_file
@@ -116,6 +117,14 @@ def test_an_inner_agent_gets_the_whole_order(
     uses = [each for each in world.chain.steps(receipt) if each.depth == 0 and each.action]
     told = [(each.action, json.loads(each.action_input or "")["prompt"]) for each in uses]
     assert told == prompts
+
+
+@pytest.mark.parametrize("request_text", [ASKED, "Ask Bursar to pay Ann 5", "Who keeps the keys?"])
+def test_who_names_no_inner_agent_is_told_them(world: World, request_text: str) -> None:
+    outer = world.agent(deploy_assessor(world), deploy_librarian(world))
+    answer = world.instruct(outer, request_text)
+    assert not is_done(answer)
+    assert answer.endswith(' To ask an agent, begin with "Ask Assessor:" or "Ask Librarian:".')
 
 
 def test_agents_three_deep(world: World) -> None:

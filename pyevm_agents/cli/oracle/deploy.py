@@ -29,7 +29,7 @@ Examples:
 """  # noqa: E501 - addresses
 
 
-@click.command(short_help="Deploy an oracle and register its workers.", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.option(
     "--worker", "workers", multiple=True, type=ADDRESS_TYPE, metavar="ADDRESS",
     help="Register this worker. Repeatable.",
@@ -59,8 +59,9 @@ Examples:
     help="Answers wait for a time in which anybody may challenge them.",
 )  # fmt: skip
 @click.option(
-    "--bond", type=AMOUNT_TYPE, default="0.1ether", show_default=True, metavar="AMOUNT",
-    help="With --challengeable: what an answer locks and a challenge costs.",
+    "--bond", type=AMOUNT_TYPE, metavar="AMOUNT",
+    help="With --challengeable: what an answer locks and a challenge costs. At least what a client "
+    "may do with one answer.",
 )  # fmt: skip
 @click.option(
     "--challenge-window", type=DURATION_TYPE, default="1h", show_default=True,
@@ -86,7 +87,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     answer_gas: int,
     owner: bytes | None,
     challengeable: bool,
-    bond: int,
+    bond: int | None,
     challenge_window: int,
     arbiter: bytes | None,
     arbitration_time: int,
@@ -97,7 +98,7 @@ def deploy(  # noqa: PLR0913 - one for each option
     A request costs the inference price, and the gas price for each gas of the callback's limit and
     of an answer. The worker earns that.
     """
-    _require_terms(challengeable=challengeable, arbiter=arbiter)
+    _require_terms(challengeable=challengeable, arbiter=arbiter, bond=bond)
     if arbiter is not None:
         require_arbiter(sender.client, arbiter)
     if owner is not None and workers and owner != sender.account.address:
@@ -141,14 +142,21 @@ def deploy(  # noqa: PLR0913 - one for each option
     )
 
 
-def _require_terms(*, challengeable: bool, arbiter: bytes | None) -> None:
-    """Check that the options of challenges come with `--challengeable`.
+def _require_terms(*, challengeable: bool, arbiter: bytes | None, bond: int | None) -> None:
+    """Check that the options of challenges come with `--challengeable`, and it with its terms.
+
+    A bond has no default: only who knows what clients do with answers knows what one is worth.
 
     Raises: click.UsageError.
     """
     if challengeable:
         if arbiter is None:
             raise click.UsageError("--challengeable needs --arbiter: who rules on challenges")
+        if bond is None:
+            raise click.UsageError(
+                "--challengeable needs --bond: at least what a client may do with one answer, such "
+                "as 1ether"
+            )
         return
     context = click.get_current_context()
     for name in ("bond", "challenge_window", "arbiter", "arbitration_time"):

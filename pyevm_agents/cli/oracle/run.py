@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
+from pyevm_agents.cli.options.models import allow_host_option
 from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
@@ -34,7 +35,7 @@ from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
-from pyevm_agents.workers.metrics_server import MetricsServer
+from pyevm_agents.server.metrics_server import MetricsServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +79,7 @@ class RunOptions(WorkerOptions):
     output: WorkerOutput
     settings: WorkerSettings = field(default_factory=WorkerSettings)
     metrics_port: int | None = None
+    metrics_hosts: frozenset[str] = frozenset()
     ws_url: str | None = None
 
 
@@ -140,6 +142,7 @@ _WORKER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="PORT",
         help="Serve /metrics for Prometheus and /health on 127.0.0.1.",
     ),
+    allow_host_option,
     click.option(
         "--log-format",
         type=click.Choice(["text", "json"]),
@@ -171,6 +174,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
     max_bumps: int,
     store: Path | None,
     metrics_port: int | None,
+    hosts: tuple[str, ...],
     log_format: str,
     options: ModelOptions,
     hardfork: str | None,
@@ -190,6 +194,7 @@ def _build_options(  # noqa: PLR0913 - one for each option
             confirmations=confirmations, turn_seconds=turn_seconds, poll_seconds=poll_interval
         ),
         metrics_port=metrics_port,
+        metrics_hosts=frozenset(hosts),
         ws_url=ws_url,
     )
 
@@ -260,7 +265,9 @@ def run_worker(options: RunOptions, *, is_arbiter: bool = False) -> None:
         ExitStack() as stack,
     ):
         if options.metrics_port is not None:
-            server = stack.enter_context(MetricsServer(worker, options.metrics_port))
+            server = stack.enter_context(
+                MetricsServer(worker, options.metrics_port, allowed_hosts=options.metrics_hosts)
+            )
             output.write("metrics", url=f"{server.url}/metrics")
         if options.ws_url is not None:
             stack.enter_context(HeadSubscription(options.ws_url, worker.wake))

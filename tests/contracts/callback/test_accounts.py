@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.contracts.attack_sequences import Checkpoint
 from tests.contracts.callback.oracle_bench import (
     LIFETIME,
     OTHER_WORKER,
@@ -79,18 +80,11 @@ class Parties:
         self.accounts = bench.evm.deploy("OracleAccounts")
         self.inner("setCaller", self.outer.address, True)  # noqa: FBT003
         self.holders: list[Account | Contract] = [*PEOPLE, *self.clients, self.handler]
-        bench.evm.vm.state.persist()
-        self.root = bench.evm.vm.state.state_root
-        self.time, self.block = bench.now, bench.block_number
+        self.start = Checkpoint(bench.evm)
 
     def reset(self) -> None:
         """Undo everything that happened since the deployments."""
-        vm: Any = self.bench.evm.vm
-        state_class = vm.get_state_class()
-        vm._state = state_class(vm.chaindb.db, vm.state.execution_context, self.root)  # noqa: SLF001
-        self.bench.pass_time(
-            self.time - self.bench.now, blocks=self.block - self.bench.block_number
-        )
+        self.start.restore()
         self.bench.evm.seen.clear()
 
 

@@ -165,6 +165,30 @@ def test_wei_go_out_once_and_to_any_address(bench: OracleBench, client: Contract
         bench.oracle("withdraw", NEW_ADDRESS, sender=WORKER)
 
 
+def test_anybody_sends_an_account_its_wei(bench: OracleBench, client: Contract) -> None:
+    """A contract that can't call `withdraw` loses nothing."""
+    budget = bench.request(client, Order(steps=2)).budget_id
+    bench.pass_time(LIFETIME)
+    bench.oracle("release", budget, sender=STRANGER)
+    assert bench.oracle("withdrawFor", client.address, sender=STRANGER) == FEE
+    assert bench.oracle.events("Withdrawn") == [
+        {"account": int(client.address, 16), "to": client.address, "amount": FEE}
+    ]
+    assert bench.balance(client.address) == FEE
+    with reverts("NothingToWithdraw", client.address):
+        bench.oracle("withdrawFor", client.address, sender=STRANGER)
+
+
+def test_an_account_that_refuses_wei_keeps_its_claim(bench: OracleBench) -> None:
+    refusing = bench.evm.deploy("CommitteeArbiter", [STRANGER.address], 1).address
+    budget = bench.request(bench.client(), Order(steps=2, payer=refusing)).budget_id
+    bench.pass_time(LIFETIME)
+    bench.oracle("release", budget, sender=STRANGER)
+    with reverts("UnexpectedValue", bench.oracle.address):
+        bench.oracle("withdrawFor", refusing, sender=STRANGER)
+    assert bench.oracle("claimable", refusing) == FEE
+
+
 def test_withdrawal_to_who_refuses_wei_changes_nothing(
     bench: OracleBench, client: Contract
 ) -> None:

@@ -117,6 +117,7 @@ def reentrant_calls(bench: OracleBench, client: Contract, waiting: Request) -> l
         "expire": (waiting.encoded(),),
         "retry": (failed.request_id,),
         "withdraw": (client.address,),
+        "withdrawFor": (client.address,),
         "subscribe": (),
         "fund": (1,),
         "setConsumer": (1, client.address, True),
@@ -134,7 +135,7 @@ def reentrant_calls(bench: OracleBench, client: Contract, waiting: Request) -> l
     return [encode_call(name, *arguments) for name, arguments in calls.items()]
 
 
-@pytest.mark.parametrize("during", ["answer", "expire", "retry", "withdraw"])
+@pytest.mark.parametrize("during", ["answer", "expire", "retry", "withdraw", "withdrawFor"])
 def test_client_that_reenters_is_locked_out(
     bench: OracleBench, client: Contract, during: str
 ) -> None:
@@ -144,7 +145,7 @@ def test_client_that_reenters_is_locked_out(
     client("callOracle", bench.oracle.artifact.encode_call("acceptOwnership"))
     waiting = bench.request(client)
     calls = reentrant_calls(bench, client, waiting)
-    if during == "withdraw":
+    if during.startswith("withdraw"):
         bench.request(bench.client(), Order(payer=client.address))
         other = bench.request(bench.client(), Order(payer=client.address))
         bench.pass_time(10**6)
@@ -163,6 +164,8 @@ def test_client_that_reenters_is_locked_out(
         assert bench.expire(request)
     elif during == "retry":
         assert bench.oracle("retry", request.request_id)
+    elif during == "withdrawFor":
+        bench.oracle("withdrawFor", client.address, sender=STRANGER)
     else:
         withdraw = bench.oracle.artifact.encode_call("withdraw", client.address)
         client("callOracle", withdraw)
@@ -170,7 +173,7 @@ def test_client_that_reenters_is_locked_out(
     assert len(tried) == len(calls)
     assert not any(one["success"] for one in tried)
     assert {decode_error(one["returned"]) for one in tried} == {("ReentrancyGuardReentrantCall",)}
-    if during == "withdraw":
+    if during.startswith("withdraw"):
         assert (before, bench.oracle("claimable", client.address)) == (FEE, 0)
         assert bench.balance(client.address) == FEE
     else:

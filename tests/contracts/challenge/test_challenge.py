@@ -174,6 +174,7 @@ def test_during_a_callback_only_request_and_release_may_be_called(bench: Challen
         encode("expire", request.encoded()),
         encode("retry", request.request_id),
         encode("withdraw", client.address),
+        encode("withdrawFor", client.address),
     ]
     allowed = [encode("request", next_order.encoded()), encode("release", request.budget_id)]
     client("reenterWith", [*forbidden, *allowed])

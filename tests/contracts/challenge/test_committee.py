@@ -104,6 +104,13 @@ def test_the_voters_of_the_ruling_share_what_it_earned(dispute: Dispute) -> None
     with reverts("NothingToWithdraw", MEMBERS[3].address):
         dispute.committee("withdraw", STRANGER.address, sender=MEMBERS[3])
 
+    before = dispute.bench.balance(MEMBERS[1].address)
+    dispute.committee("withdrawFor", MEMBERS[1].address, sender=STRANGER)
+    assert dispute.bench.balance(MEMBERS[1].address) - before == each
+    for member in (MEMBERS[1], MEMBERS[0]):
+        with reverts("NothingToWithdraw", member.address):
+            dispute.committee("withdrawFor", member.address, sender=STRANGER)
+
 
 def test_a_member_votes_once(dispute: Dispute) -> None:
     dispute.vote(MEMBERS[0], RIGHT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from eth_utils import keccak
@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.contracts.attack_sequences import Checkpoint
 from tests.contracts.council.council_bench import (
     AGENTS,
     COMMIT,
@@ -80,18 +81,7 @@ class Parties:
         self.token = bench.evm.deploy("RewardToken", 0, 10**30)
         self.client = bench.evm.deploy("CouncilParticipant")
         self.holders: list[Account | Contract] = [*PEOPLE, self.client]
-        bench.evm.vm.state.persist()
-        self.root = bench.evm.vm.state.state_root
-        self.time, self.block = bench.now, bench.block_number
-
-    def reset(self) -> None:
-        """Undo everything that happened since the deployments."""
-        vm: Any = self.bench.evm.vm
-        state_class = vm.get_state_class()
-        vm._state = state_class(vm.chaindb.db, vm.state.execution_context, self.root)  # noqa: SLF001
-        self.bench.pass_time(
-            self.time - self.bench.now, blocks=self.block - self.bench.block_number
-        )
+        self.start = Checkpoint(bench.evm)
 
 
 @cache
@@ -107,7 +97,7 @@ class CouncilMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.parties = deployed_parties()
-        self.parties.reset()
+        self.parties.start.restore()
         self.bench = self.parties.bench
         self.oracle = self.bench.oracle
         self.token = self.parties.token

@@ -2,13 +2,16 @@
 
 Two honest agents vote yes as soon as they may, and three judges who were right before uphold. The
 gang has a seat, a judge with a score, strangers without one, a hostile contract, a stake in the
-market that waits for the answer, and any order and time of its calls. By the rules it is wrong each
+market that waits for the answer, and any order and time of its calls: before, between and after
+the honest ones, and again where blocks are mined anew. By the rules it is wrong each
 time, so whatever it does it ends with what it began with at most, and the honest with no less.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -22,6 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.contracts.attack_sequences import Checkpoint
 from tests.contracts.council.council_bench import (
     AGENTS,
     BOND,
@@ -46,7 +50,7 @@ from tests.contracts.council.council_bench import (
 from tests.contracts.plain_evm import STRANGER, ZERO, Account, Contract, RevertedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.samples import Sample
 
@@ -70,6 +74,23 @@ WHEN = [0, 0, 1, 301, 501, 601, 901]
 places = st.integers(0, 63)
 
 
+class Parties:
+    """A council and a hostile contract, deployed once for all sequences."""
+
+    def __init__(self) -> None:
+        self.bench = bench = CouncilBench(TERMS)
+        self.hostile = bench.evm.deploy("CouncilParticipant")
+        scores = bench.evm.at("KnownScores", bench.reputation)
+        scores("setScores", [one.address for one in GANG if one is not GANG_JUDGE], 0)
+        bench.evm.vm.state.set_balance(to_canonical_address(self.hostile.address), 100 * ETHER)
+        self.start = Checkpoint(bench.evm)
+
+
+@cache
+def deployed_parties() -> Parties:
+    return Parties()
+
+
 class GangMachine(RuleBasedStateMachine):
     """What a gang calls, in any order; the honest answer at once."""
 
@@ -78,16 +99,15 @@ class GangMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         type(self).sequences += 1
-        self.bench = CouncilBench(TERMS)
+        self.parties = deployed_parties()
+        self.parties.start.restore()
+        self.bench, self.hostile = self.parties.bench, self.parties.hostile
         self.oracle = self.bench.oracle
-        self.hostile = self.bench.evm.deploy("CouncilParticipant")
-        scores = self.bench.evm.at("KnownScores", self.bench.reputation)
-        scores("setScores", [one.address for one in GANG if one is not GANG_JUDGE], 0)
-        state = self.bench.evm.vm.state
-        state.set_balance(to_canonical_address(self.hostile.address), 100 * ETHER)
         self.questions: list[Question] = []
         self.markets: list[Contract] = []
         self.answers: dict[int, tuple[Account, bytes, int]] = {}
+        self.between: list[Callable[[], None]] = []
+        self.is_reversed = self.is_alone = False
         self.before = self.wealth(self.gang)
         self.honest_before = self.wealth(self.addresses(HONEST))
 
@@ -115,11 +135,20 @@ class GangMachine(RuleBasedStateMachine):
             return False
         return True
 
+    def in_order(self, honest: list[Account]) -> Iterator[Account]:
+        """Yield honest accounts in the block's order; the gang may call after the first."""
+        for one in honest[::-1] if self.is_reversed else honest:
+            yield one
+            if self.between:
+                self.between.pop()()
+
     def pick(self, place: int) -> Question:
         return self.questions[place % len(self.questions)]
 
     def rejoin(self) -> None:
-        """Let the honest do at once what they may."""
+        """Let the honest do at once what they may, unless the gang's call is between theirs."""
+        if self.is_alone:
+            return
         steps: dict[int, Callable[[Question], None]] = {
             COMMIT: self.commit_yes,
             REVEAL: self.reveal_yes,
@@ -142,19 +171,19 @@ class GangMachine(RuleBasedStateMachine):
 
     def commit_yes(self, question: Question) -> None:
         seated, _ = self.oracle("getCommits", question.request_id)
-        for agent in HONEST_AGENTS:
+        for agent in self.in_order(HONEST_AGENTS):
             if agent.address not in seated:
                 self.bench.commit(question, agent, b"yes")
 
     def reveal_yes(self, question: Question) -> None:
         shown, _ = self.oracle("getReveals", question.request_id)
-        for agent in HONEST_AGENTS:
+        for agent in self.in_order(HONEST_AGENTS):
             if agent.address not in shown and agent.address in question.nonces:
                 self.bench.reveal(question, agent, b"yes")
 
     def register_honest(self, question: Question) -> None:
         bond = self.oracle("judgeBondOf", question.request_id, True)  # noqa: FBT003
-        for judge in HONEST_JUDGES:
+        for judge in self.in_order(HONEST_JUDGES):
             self.attempt("registerJudge", question.request_id, sender=judge, value=bond)
 
     def draw(self, question: Question) -> None:
@@ -164,7 +193,7 @@ class GangMachine(RuleBasedStateMachine):
         self.attempt("selectJudge", question.request_id, header, sender=STRANGER)
 
     def uphold(self, question: Question) -> None:
-        for judge in HONEST_JUDGES:
+        for judge in self.in_order(HONEST_JUDGES):
             nothing: list[str] = []
             arguments = (question.request_id, False, b"", nothing)
             self.attempt("resolveDispute", *arguments, sender=judge)
@@ -299,6 +328,41 @@ class GangMachine(RuleBasedStateMachine):
         except RevertedError:
             return
         self.questions.append(Question(number, nonces={"": 0}))
+
+    # ---- What it does with blocks
+
+    @rule(place=places, who=places, move=st.integers(0, 5))
+    def call_between(self, place: int, who: int, move: int) -> None:
+        """Call between two honest transactions of the next block that has two."""
+        self.between = [lambda: self.move(place, who, move)]
+
+    @rule(place=places, who=places, moves=st.tuples(*[st.integers(0, 5)] * 2))
+    def mine_anew(self, place: int, who: int, moves: tuple[int, int]) -> None:
+        """See what comes of a move and the honest ones, take it all back, and move otherwise."""
+        before = Checkpoint(self.bench.evm)
+        kept = [replace(one, nonces=dict(one.nonces)) for one in self.questions]
+        answers, markets, wealth = dict(self.answers), list(self.markets), self.before
+        self.move(place, who, moves[0])
+        self.rejoin()
+        before.restore()
+        self.questions, self.answers, self.markets, self.before = kept, answers, markets, wealth
+        self.is_reversed = not self.is_reversed
+        self.move(who, place, moves[1])
+        self.rejoin()
+
+    def move(self, place: int, who: int, number: int) -> None:
+        """Make one of the gang's moves without its honest answers."""
+        moves: list[Callable[[], None]] = [
+            lambda: self.take_the_seat(place, who, b"no"),
+            lambda: self.show_the_answer(place),
+            lambda: self.register(place, who),
+            lambda: self.dispute(place, who),
+            lambda: self.decide(place=place, who=who, overturn=True),
+            lambda: self.meddle(place, who),
+        ]
+        self.is_alone = True
+        moves[number]()
+        self.is_alone = False
 
     # ---- The end
 

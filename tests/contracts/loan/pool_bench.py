@@ -30,8 +30,8 @@ Call: TypeAlias = tuple[str, bytes]
 class PoolBench(LoanWorld):
     """A pool whose agent, tools and approver are one scripted contract."""
 
-    def __init__(self) -> None:
-        self.evm: Evm = plain_evm()
+    def __init__(self, evm: Evm | None = None) -> None:
+        self.evm: Evm = evm or plain_evm()
         super().__init__(PlainDeployer(self.evm))
         self.build_pool()
         agent = self.add("agent", "ScriptedLoanAgent").address

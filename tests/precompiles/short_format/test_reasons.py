@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.outcome import is_done
-from precompiles.short_format.reasons import MAX_QUOTED_CHARACTERS, TEXTS, explain
+from precompiles.short_format.reasons import (
+    MAX_QUOTED_CHARACTERS,
+    TEXTS,
+    WITHOUT_A_TOOL,
+    explain,
+)
 from precompiles.short_format.values import Obstacle
 from tests.precompiles.short_format.small_agents import run_agent
 
@@ -40,6 +45,26 @@ def test_a_reason_names_what_it_is_about_and_where(
     failure: Obstacle, clause: str, answer: str
 ) -> None:
     assert explain(failure, clause) == answer
+
+
+@pytest.mark.parametrize(
+    ("agents", "way"),
+    [
+        ((), ""),
+        (("Bursar",), ' To ask an agent, begin with "Ask Bursar:".'),
+        (
+            tuple("ABCDE"),
+            ' To ask an agent, begin with "Ask A:" or "Ask B:" or "Ask C:" or "Ask D:".',
+        ),
+        (("0xbeef",), ' To ask an agent, begin with "Ask 0\u2026beef:".'),
+    ],
+)
+def test_an_order_without_a_tool_is_told_the_agents(agents: tuple[str, ...], way: str) -> None:
+    assert TEXTS.keys() >= WITHOUT_A_TOOL
+    for reason in TEXTS:
+        answer = explain(Obstacle(reason, "x"), "y x", agents)
+        has_way = reason in WITHOUT_A_TOOL
+        assert answer == explain(Obstacle(reason, "x"), "y x") + (way if has_way else "")
 
 
 @given(st.sampled_from(sorted(TEXTS)), st.text(max_size=30), st.text(max_size=400))

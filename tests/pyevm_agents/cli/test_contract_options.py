@@ -67,13 +67,14 @@ def contracts() -> Iterator[Contracts]:
     served.close()
 
 
+CHALLENGEABLE = ("oracle", "deploy", "--challengeable", "--bond", "1ether")
 WRONG = [
     (("council", "deploy"), "--reputation", ("empty", "token", "identity", "council")),
     (NEW, "--identity-registry", ("empty", "token", "feedback")),
     (NEW, "--feedback-registry", ("empty", "token", "identity")),
     (ASK, "--oracle", ("empty", "token", "reputation")),
     (ASK, "--reward-token", ("empty", "identity", "council")),
-    (("oracle", "deploy", "--challengeable"), "--arbiter", ("token", "identity", "council")),
+    (CHALLENGEABLE, "--arbiter", ("token", "identity", "council")),
     (("tools", "deploy", "--address", IDENTITY), "--factory", ("empty", "token", "council")),
     (
         ("oracle", "deploy-agent", "--name", "A", "--base-prompt", "B", "--tool", "CounterTool"),
@@ -105,7 +106,7 @@ def test_nothing_and_another_contract_are_refused_before_anything_is_sent(
         (*NEW, "--identity-registry", "identity", "--feedback-registry", "feedback"),
         (*ASK, "--oracle", "council"),
         (*ASK, "--oracle", "council", "--reward-token", "token", "--reward", "5"),
-        ("oracle", "deploy", "--challengeable", "--arbiter", "empty"),
+        (*CHALLENGEABLE, "--arbiter", "empty"),
     ],
 )
 def test_the_right_contract_is_taken(contracts: Contracts, words: tuple[str, ...]) -> None:

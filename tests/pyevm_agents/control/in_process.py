@@ -6,7 +6,7 @@ import asyncio
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from pyevm_agents.control.app import build_app
 from pyevm_agents.server.origin_checks import AccessPolicy
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.control.access import AsgiApp, Message
     from pyevm_agents.control.plane import ControlPlane
+    from pyevm_agents.lifecycle.next_steps import Door
 
 HOST = b"127.0.0.1:3001"
 JSON_HEADERS = (
@@ -51,8 +52,30 @@ class Answer:
         return value
 
 
+class PlaneSlot:
+    """What an application takes for a control plane: the one that a test has put in last."""
+
+    def __init__(self, door: Door | None = None) -> None:
+        self._door = door
+        self._planes: list[ControlPlane] = []
+
+    def put(self, plane: ControlPlane) -> None:
+        """Answer the next requests by a control plane."""
+        self._planes[:] = [plane]
+
+    def through(self, door: Door) -> PlaneSlot:
+        """Return the same slot for a door."""
+        slot = PlaneSlot(door)
+        slot._planes = self._planes
+        return slot
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - an operation
+        (plane,) = self._planes
+        return getattr(plane if self._door is None else plane.through(self._door), name)
+
+
 class InProcessClient:
-    """Sends requests to an application, one after the other."""
+    """Sends requests to an application."""
 
     def __init__(self, app: AsgiApp) -> None:
         self._app = app
@@ -96,11 +119,15 @@ class InProcessClient:
         """Send a request."""
         return self._runner.run(self._send(request))
 
-    def send_all(self, requests: Sequence[RawRequest]) -> list[Answer]:
-        """Send requests in their order."""
+    def send_all(self, requests: Sequence[RawRequest], at_once: int) -> list[Answer]:
+        """Send requests, several at once; return the answers in the order of the requests."""
+
+        async def send(some: Sequence[RawRequest]) -> list[Answer]:
+            return [await self._send(each) for each in some]
 
         async def run() -> list[Answer]:
-            return [await self._send(each) for each in requests]
+            answers = await asyncio.gather(*(send(requests[i::at_once]) for i in range(at_once)))
+            return [answers[i % at_once][i // at_once] for i in range(len(requests))]
 
         return self._runner.run(run())
 
@@ -149,8 +176,8 @@ class InProcessClient:
 
 
 @contextmanager
-def call_in_process(plane: ControlPlane) -> Iterator[InProcessClient]:
+def call_in_process(plane: ControlPlane | PlaneSlot) -> Iterator[InProcessClient]:
     """Call the application of a control plane inside a context."""
     policy = AccessPolicy(bound_host="127.0.0.1")
-    with InProcessClient(build_app(plane, policy)) as client:
+    with InProcessClient(build_app(cast("ControlPlane", plane), policy)) as client:
         yield client

@@ -280,6 +280,15 @@ def test_a_body_without_a_length_that_is_too_large_is_refused(client: RestClient
     assert (answer.status, reason.endswith("or more: " + TOO_LARGE)) == (413, True), reason
 
 
+def test_no_answer_waits_for_acknowledgements() -> None:
+    with (
+        bind_socket("127.0.0.1", 0) as bound,
+        closing(socket.create_connection(bound.getsockname())),
+        closing(bound.accept()[0]) as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_port_in_use_is_named() -> None:
     with bind_socket("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]

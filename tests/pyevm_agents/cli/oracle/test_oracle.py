@@ -69,10 +69,14 @@ def test_options_of_challenges_need_a_challengeable_oracle(commands: Commands) -
     assert "--bond needs --challengeable" in told.stderr
     told = commands.run("deploy", "--challengeable", status=2)
     assert "needs --arbiter" in told.stderr
+    told = commands.run("deploy", "--challengeable", "--arbiter", OTHER, status=2)
+    assert "needs --bond" in told.stderr
     told = commands.run("deploy", "--owner", OTHER, "--worker", OTHER, status=2)
     assert "only the owner registers workers" in told.stderr
     told = commands.run(
-        *("deploy", "--challengeable", "--arbiter", OTHER, "--challenge-window", "8d"), status=1
+        *("deploy", "--challengeable", "--arbiter", OTHER, "--bond", "1ether"),
+        *("--challenge-window", "8d"),
+        status=1,
     )
     assert "OutOfRange(member='challengeWindow', value=691200, lowest=1" in told.stderr
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from contextlib import closing
+from http.client import HTTPConnection
 from urllib.error import HTTPError
 
 import pytest
 
 from pyevm_agents.client.worker_log import EVENTS, CountingLog
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.workers.metrics_server import MetricsServer
+from pyevm_agents.server.metrics_server import MetricsServer
 from tests.deadlines import HANG_SECONDS
 
 
@@ -55,6 +57,28 @@ def test_health_is_a_status() -> None:
         with pytest.raises(HTTPError, match="404") as caught:
             read(f"{server.url}/")
         caught.value.close()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost"}, 200),
+        ({"Host": "prometheus.example:1"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Transfer-Encoding": "chunked", "Content-Length": "0"}, 400),
+    ],
+)
+def test_other_hosts_and_pages_read_nothing(headers: dict[str, str], status: int) -> None:
+    allowed = frozenset({"prometheus.example"})
+    with MetricsServer(Observed(), 0, allowed_hosts=allowed) as server:
+        for path in ("/metrics", "/health"):
+            connection = HTTPConnection(server.url.removeprefix("http://"), timeout=HANG_SECONDS)
+            with closing(connection):
+                connection.request("GET", path, headers=headers)
+                with connection.getresponse() as answer:
+                    assert answer.status == status
+                    assert (b"event" in answer.read()) == (status == 200 and path == "/metrics")
 
 
 def test_a_taken_port_is_an_error() -> None:

@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Protocol, Self
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.server.origin_checks import AccessPolicy
+from pyevm_agents.server.request_head import RequestHead, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,14 +35,18 @@ class Observed(Protocol):
 class MetricsServer:
     """Serves `/metrics` and `/health`; 503 for a worker that is not healthy."""
 
-    def __init__(self, observed: Observed, port: int) -> None:
+    def __init__(
+        self, observed: Observed, port: int, *, allowed_hosts: frozenset[str] = frozenset()
+    ) -> None:
         """Listen, in a thread.
 
-        Input:  the observed worker; the port, 0 for a free one.
+        Input:  the observed worker; the port, 0 for a free one; names that `Host` may have besides
+                loopback, `*` for all.
         Raises: ConfigError: the port is taken.
         """
+        policy = AccessPolicy(bound_host=HOST, allowed_hosts=allowed_hosts)
         try:
-            self._server = ThreadingHTTPServer((HOST, port), _build_handler(observed))
+            self._server = ThreadingHTTPServer((HOST, port), _build_handler(observed, policy))
         except OSError as error:
             raise ConfigError(
                 f"metrics port {port}: {error.strerror}; pass another with --metrics-port"
@@ -67,10 +73,14 @@ class MetricsServer:
         self._thread.join()
 
 
-def _build_handler(observed: Observed) -> type[BaseHTTPRequestHandler]:
+def _build_handler(observed: Observed, policy: AccessPolicy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path == "/metrics":
+            headers = tuple((name.lower(), value) for name, value in self.headers.items())
+            refusal = check_head(RequestHead(self.path, headers), policy.explain_refusal)
+            if refusal is not None:
+                self._reply(HTTPStatus(refusal.status), "text/plain", f"{refusal.reason}\n")
+            elif self.path == "/metrics":
                 self._reply(HTTPStatus.OK, METRICS_TYPE, observed.render_metrics())
             elif self.path == "/health":
                 is_healthy, facts = observed.describe_health()
