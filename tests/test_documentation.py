@@ -85,6 +85,8 @@ PROGRAMS = {
     "open_node.py": "Done. DeployTool: Successfully deployed\n",
     "plain_node.py": "5 0\n",
     "recorded_chain.py": "",
+    "token_treasury.py": "--agent payer=0x0165878A594ca255338adfa4d48449f69242Eb8F --treasury "
+    "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512\n",
     "verdict.py": '{"answer": "Paris", "winners": ["0xA"], "reasoning": "Lyon is another city."}\n',
     "web3_client.py": "1 ['DeployTool', 'Deposited.']\n",
 }
@@ -97,6 +99,7 @@ SLOW = {
     "test_days.py",
     "test_faults.py",
     "test_scripts.py",
+    "token_treasury.py",
 }
 """Examples that take more than 1.5 seconds."""
 

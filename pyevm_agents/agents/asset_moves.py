@@ -1,11 +1,13 @@
-"""Moves of assets in a transaction: transfers, and remaining approvals."""
+"""Moves of assets in a transaction: transfers, remaining approvals, balances."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from eth_typing import Address
 
 TransferStandard = Literal["native", "erc20", "erc721", "erc1155"]
@@ -68,3 +70,21 @@ def format_units(amount: int, decimals: int) -> str:
     whole, rest = divmod(abs(amount), 10**decimals)
     fraction = f".{rest:0{decimals}d}".rstrip("0") if rest else ""
     return f"{'-' if amount < 0 else ''}{whole:,}{fraction}"
+
+
+def list_balances(
+    changes: Iterable[Mapping[str, Any]], accounts: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the balances of accounts that changed.
+
+    Input:  changes: of `agent_traceCall`; accounts: checksummed addresses.
+    """
+    for change in changes:
+        if change["address"] not in accounts:
+            continue
+        account = {"account": change["address"]}
+        if change["balance"] is not None:
+            native = {"token": None, "symbol": None, "decimals": NATIVE_SCALE.decimals}
+            yield {**account, **native, **change["balance"]}
+        for token in change["tokens"]:
+            yield {**account, **token}

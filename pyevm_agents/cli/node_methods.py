@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -17,8 +18,9 @@ from pyevm_agents.cli.options.models import (
     open_numeric_models,
     require_single_model,
 )
-from pyevm_agents.cli.options.node import call_node, rpc_option
+from pyevm_agents.cli.options.node import call_node, find_proxy, rpc_option
 from pyevm_agents.cli.output import err, json_option, out, print_json, print_table
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.display import count_steps, pluralize, sanitize
 from pyevm_agents.errors import AgentsError, NotDoneError
 from pyevm_agents.rpc.codec import Limits, decode
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
 
 LAST_PRECOMPILE = 0x1A
 """The numeric models' address; the executor and Ethereum's own precompiles are below."""
+
+CALLBACK_OPTIONS = {
+    "models": "--model",
+    "adapter": "--adapter",
+    "numeric_files": "--numeric-model",
+    "threads": "--threads",
+}
+"""Options of `estimate` that only --callback has, by the names of their parameters."""
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 HASH = re.compile(r"0x[0-9a-fA-F]{64}")
@@ -152,9 +162,10 @@ def schedule(url: str, *, as_json: bool) -> None:
 
 
 @click.command(
+    cls=TextCommand,
     epilog="""\b
 Examples:
-  pyevm-agents estimate 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9 --instruct "Deposit 10 USDC"
+  pyevm-agents estimate 0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9 "Deposit 10 USDC"
   pyevm-agents estimate 0x5FbDB2315678afecb367f032d93F642f64180aa3 --data 0xd09de08a
   pyevm-agents estimate --callback 0x5FbDB2315678afecb367f032d93F642f64180aa3 "Deposit 10 USDC"
 """,
@@ -163,7 +174,7 @@ Examples:
 @click.argument("prompt", metavar="[PROMPT]", required=False)
 @click.option("--data", metavar="HEX", callback=_validate_calldata, help="Calldata.")
 @click.option(
-    "--instruct", metavar="TEXT", help="Call `instruct(string)` of a wallet agent with this text."
+    "--instruct", metavar="TEXT", help="The same as PROMPT; excludes --data and --callback."
 )
 @click.option(
     "--from", "sender", metavar="ADDRESS", callback=_validate_address,
@@ -212,6 +223,9 @@ def estimate(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Estimate the lowest gas limit with which a transaction to TO succeeds.
 
+    TO is an agent that is given PROMPT, by `instruct(string)` or else by the ERC's `run`, or any
+    address with --data.
+
     Also prints the gas of the EVM, of prompts and of output. The inference is cached: the
     transaction itself takes no further inference.
 
@@ -239,20 +253,57 @@ def estimate(  # noqa: PLR0913 - one for each option
         if estimated.is_not_done:
             raise SystemExit(NOT_DONE_STATUS)
         return
-    if prompt is not None or models or numeric_files or adapter is not None or threads is not None:
-        raise click.UsageError(
-            "PROMPT, --model, --adapter, --numeric-model and --threads need --callback"
-        )
+    _require_no_callback_options()
     if to is None:
         raise click.UsageError("Missing argument 'TO'.")
-    if data is not None and instruct is not None:
-        raise click.UsageError("--data and --instruct exclude each other; omit one")
-    if instruct is not None:
-        from pyevm_agents.abi.bundled import load_artifact  # noqa: PLC0415 - slow to import
-
-        data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
-    costs = _estimate_transaction(url, to, data, sender, value)
+    text = prompt if instruct is None else instruct
+    _require_single_way({"PROMPT": prompt, "--instruct": instruct, "--data": data})
+    if text is not None:
+        data = _encode_instruction(url, to, text)
+    try:
+        costs = _estimate_transaction(url, to, data, sender, value)
+    except NotDoneError:
+        raise
+    except AgentsError as error:
+        if text is None or not _is_callback_agent(url, to):
+            raise
+        raise AgentsError(
+            f"{to}: a CallbackAgent, whose model runs off the chain; add --callback"
+        ) from error
     _print_costs(costs, as_json=as_json)
+
+
+def _require_no_callback_options() -> None:
+    context = click.get_current_context()
+    for name, option in CALLBACK_OPTIONS.items():
+        if is_given(context, name):
+            raise click.UsageError(
+                f"{option} needs --callback; without it the node's own models answer"
+            )
+
+
+def _require_single_way(ways: Mapping[str, str | None]) -> None:
+    given = [name for name, each in ways.items() if each is not None]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude each other; omit one")
+
+
+def _encode_instruction(url: str, address: str, text: str) -> str:
+    """Return the calldata that gives an agent an instruction."""
+    from pyevm_agents.cli.agent_entry import find_entry  # noqa: PLC0415 - slow to import
+    from pyevm_agents.client.json_rpc import RemoteClient  # noqa: PLC0415 - slow to import
+
+    with closing(RemoteClient(url, proxy=find_proxy(url))) as client:
+        return "0x" + find_entry(client, bytes.fromhex(address[2:])).encode(text).hex()
+
+
+def _is_callback_agent(url: str, address: str) -> bool:
+    from pyevm_agents.client.contract import RemoteContract  # noqa: PLC0415 - slow to import
+    from pyevm_agents.client.json_rpc import RemoteClient  # noqa: PLC0415 - slow to import
+
+    with closing(RemoteClient(url, proxy=find_proxy(url))) as client:
+        contract = RemoteContract(client, "OwnedCallbackAgent", bytes.fromhex(address[2:]))
+        return contract.supports("IAgentOracleClient")
 
 
 def _estimate_transaction(
@@ -269,7 +320,7 @@ def _estimate_transaction(
     except AgentsError as error:
         if data is not None:
             raise
-        raise AgentsError(f"{error}; no calldata: give --instruct TEXT or --data HEX") from error
+        raise AgentsError(f"{error}; no calldata: give a PROMPT or --data HEX") from error
     _warn_of_missing_code(url, to, data or "0x")
     return costs
 
@@ -309,7 +360,7 @@ def _require_callback_options(to: str | None, prompt: str | None, request_id: in
             raise click.UsageError(f"{option} and --callback exclude each other; omit one")
     if request_id is None:
         if to is None or prompt is None:
-            raise click.UsageError("--callback needs an agent and a prompt, or --request")
+            raise click.UsageError("--callback needs TO and PROMPT, or --request ID")
     elif to is not None or is_given(context, "sender"):
         raise click.UsageError("--request needs neither an agent nor --from; omit them")
 

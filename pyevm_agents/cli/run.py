@@ -19,6 +19,7 @@ from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.output import StatusLine, print_json
 from pyevm_agents.cli.run_output import RunPrinter
 from pyevm_agents.cli.store import warn_run
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.records import ReceiptType
@@ -94,7 +95,7 @@ def add_budget_options(command: Callable[..., None]) -> Callable[..., None]:
     )  # fmt: skip
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=TextCommand, epilog=EXAMPLES)
 @click.argument("goal", required=False)
 @click.option(
     "--continue", "continued", metavar="RUN_ID",
@@ -281,7 +282,7 @@ class _Journey:
         is_asked = self.confirms or run.waits_for_confirmation
         if not is_asked or run.phase is not Phase.EXECUTE:
             return run
-        self.printer.print_writes(self.plane.get_dry_run(run_id))
+        self.printer.print_question(run, self.plane.trace_writes(run_id))
         try:
             is_confirmed = click.confirm("Execute?", err=True)
         except click.Abort:

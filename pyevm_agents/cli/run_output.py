@@ -1,20 +1,29 @@
-"""Output of `pyevm-agents run`: a line for each phase, the writes of a dry run, the summary."""
+"""Output of `pyevm-agents run`: lines of phases, effects of a dry run's writes, the summary."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 from pyevm_agents.cli.output import err, out
-from pyevm_agents.display import format_amount, pluralize, sanitize
+from pyevm_agents.cli.run_preview import RunPreview
+from pyevm_agents.cli.trace import format_line
+from pyevm_agents.display import format_amount, name_addresses, pluralize, sanitize
 from pyevm_agents.lifecycle.host import Moment
-from pyevm_agents.lifecycle.phase_texts import describe_phase
+from pyevm_agents.lifecycle.phase_texts import describe_phase, describe_result
 from pyevm_agents.lifecycle.statuses import Phase, TaskStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pyevm_agents.cli.output import StatusLine
-    from pyevm_agents.control.results import DryRunReport, RunResult, ValidationReport
+    from pyevm_agents.control.results import (
+        ResultModel,
+        RunResult,
+        ValidationReport,
+        WriteEffects,
+    )
     from pyevm_agents.lifecycle.host import RunEvent
 
 NUMBERS = {phase: number for number, phase in enumerate(Phase, 1)}
@@ -29,6 +38,7 @@ class RunPrinter:
         """Input: the line of the phase that is performed; whether nothing is printed."""
         self._status, self._is_quiet = status, is_quiet
         self._run_id: str | None = None
+        self._printed: set[Phase] = set()
 
     def watch(self, run_id: str) -> None:
         """Print the phases of a run from now on."""
@@ -43,6 +53,7 @@ class RunPrinter:
         elif event.moment is Moment.STORED:
             self._status.stop()
             if not self._is_quiet:
+                self._printed.add(event.phase)
                 _print_phase(event)
 
     def note(self, text: str) -> None:
@@ -51,16 +62,23 @@ class RunPrinter:
         if text:
             err.print(text, soft_wrap=True, markup=False)
 
-    def print_writes(self, dry_run: DryRunReport) -> None:
-        """Print the writes of an execution that follows a dry run."""
-        for number, trace in enumerate(dry_run.trace.writes, 1):
-            write = trace.write
-            amount, size = format_amount(write.value_wei), (len(write.data) - 2) // 2
-            line = f"{INDENT}write {number}: {write.target}, {amount}, {size} bytes of calldata"
-            if self._is_quiet:  # Standard output is JSON.
-                self.note(line)
-            else:
-                _print(line)
+    def print_question(self, run: RunResult, writes: Sequence[WriteEffects]) -> None:
+        """Print what an operator confirms: the plan, unless it was printed, and the writes.
+
+        Input: the run after the dry run; the effects of its writes.
+        """
+        self._status.stop()
+        screen = err if self._is_quiet else out  # Standard output is JSON.
+        for line in (*self._iter_plan_lines(run), *_iter_write_lines(writes)):
+            screen.print(INDENT + line, soft_wrap=True)
+
+    def _iter_plan_lines(self, run: RunResult) -> Iterator[str]:
+        if Phase.PLAN in self._printed:
+            return
+        for each in run.phases:
+            if each.phase is Phase.PLAN:
+                first, *steps = describe_result(each.result)
+                yield from map(escape, (f"plan: {first}", *steps))
 
     def print_end(
         self, run: RunResult, validation: ValidationReport | None, *, is_kept: bool
@@ -90,6 +108,51 @@ class RunPrinter:
         is_rejected = run.task_status is TaskStatus.REJECTED
         status = TaskStatus.REJECTED if is_rejected else run.status
         _print(f"{run.run_id}: {status.value}, {receipts}")
+
+
+def _iter_write_lines(writes: Sequence[WriteEffects]) -> Iterator[str]:
+    """Yield the effects of writes as lines of markup."""
+    for number, write in enumerate(writes, 1):
+        amount, call = format_amount(write.value_wei), _format_call(write)
+        place = f"{sanitize(write.contract)} {write.target}" if write.contract else write.target
+        yield escape(f"write {number}: {place}, {amount}, {call}")
+        if write.request is not None:
+            yield format_line("Request", sanitize(write.request), "bold")
+        if write.is_skipped:
+            yield format_line("Skipped", "an earlier run of the task made it")
+        elif write.failure is not None:
+            reason = sanitize(name_addresses(write.failure, write.names))
+            yield format_line("Fails", reason, "bold red")
+        else:
+            yield from _build_preview(write).iter_lines()
+
+
+def _format_call(write: WriteEffects) -> str:
+    size = (len(write.data) - 2) // 2
+    if not size:
+        return "no calldata"
+    if write.function is None:
+        return f"{size} bytes of calldata of an unknown function"
+    if write.request is not None:
+        return write.function
+    if write.arguments is None:
+        return f"{write.function} with {size} bytes of calldata"
+    arguments = [f"{each.name}: {each.value}".removeprefix(": ") for each in write.arguments]
+    text = name_addresses(f"{write.function}({', '.join(arguments)})", write.names)
+    return sanitize(text)
+
+
+def _build_preview(write: WriteEffects) -> RunPreview:
+    def dump(parts: Sequence[ResultModel]) -> list[dict[str, Any]]:
+        return [each.model_dump(mode="json", by_alias=True) for each in parts]
+
+    return RunPreview(
+        transfers=dump(write.transfers),
+        approvals=dump(write.approvals),
+        balances=dump(write.balances),
+        differences=None if write.differences is None else dump(write.differences),
+        names=write.names,
+    )
 
 
 def _print_phase(event: RunEvent) -> None:

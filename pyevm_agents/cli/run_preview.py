@@ -8,16 +8,23 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from eth_utils import decode_hex
 
 from precompiles.outcome import is_done
-from pyevm_agents.agents.asset_moves import NATIVE_SCALE, UNLIMITED, format_units
+from pyevm_agents.abi.not_done import find_not_done
+from pyevm_agents.agents.asset_moves import (
+    NATIVE_SCALE,
+    UNLIMITED,
+    format_units,
+    list_balances,
+)
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
 from pyevm_agents.cli.output import err, out
 from pyevm_agents.cli.trace import TraceView, format_line
 from pyevm_agents.display import name_addresses, sanitize, shorten_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -110,13 +117,14 @@ class RunPreview:
         return sanitize(name_addresses(address, self.names))
 
     def _format_token(self, move: MoveJson) -> str:
-        """Return the symbol, and the address of a token that the agent has no name for."""
+        """Return the symbol with the name, or with the address of a token that has no name."""
         token = move["token"]
         if token is None:
             return self.native_symbol
-        if token in self.names:
-            return sanitize(self.names[token], MAX_SYMBOL_CHARACTERS)
         symbol = sanitize(move["symbol"] or "", MAX_SYMBOL_CHARACTERS)
+        if token in self.names:
+            name = sanitize(self.names[token], MAX_SYMBOL_CHARACTERS)
+            return name if symbol in {"", name} else f"{symbol} ({name})"
         return f"{symbol} ({shorten_address(token)})" if symbol else f"of token {token}"
 
     def _format_number(self, move: MoveJson, number: str) -> str:
@@ -157,22 +165,6 @@ def read_preview(
         names=form["names"],
         native_symbol=native_symbol,
     )
-
-
-def list_balances(changes: Iterable[MoveJson], accounts: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the balances of accounts that changed.
-
-    Input:  changes: of `agent_traceCall`; accounts: checksummed addresses.
-    """
-    for change in changes:
-        if change["address"] not in accounts:
-            continue
-        account = {"account": change["address"]}
-        if change["balance"] is not None:
-            native = {"token": None, "symbol": None, "decimals": NATIVE_SCALE.decimals}
-            yield {**account, **native, **change["balance"]}
-        for token in change["tokens"]:
-            yield {**account, **token}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +209,9 @@ def read_trial(
     form: Mapping[str, Any], sender: str, *, native_symbol: str = str(NATIVE_SCALE.symbol)
 ) -> RunTrial:
     """Return the run in a result of `agent_traceCall`. Input: as for `read_preview`."""
+    undone = None if form["isSuccess"] else find_not_done(decode_hex(form["output"]))
     return RunTrial(
-        answer=find_answer(form),
+        answer=find_answer(form) if undone is None else undone,
         reason=None if form["isSuccess"] else form["reason"] or "no reason known",
         steps=list_steps(form["steps"]),
         preview=read_preview(form, sender, native_symbol=native_symbol),

@@ -9,7 +9,7 @@ import fcntl
 import os
 import sqlite3
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.private_files import OWNER_ONLY, create_private_file
@@ -38,6 +38,9 @@ class SqliteStore:
 
     table = "identity"
     """Table of what the store belongs to: the last column has values, those before have names."""
+
+    notes: ClassVar[Mapping[tuple[str, ...], str]] = {}
+    """What may be behind another value, by names in `table`; each ends before the advice."""
 
     advice = "pass another file"
     """Next step of a user whose file can't be opened."""
@@ -153,5 +156,5 @@ class SqliteStore:
             if found.get(names) != value:
                 raise ConfigError(
                     f"store {self.path}: is for {' '.join(names) or table} {found.get(names)}, "
-                    f"not {value}; {self.advice}"
+                    f"not {value}; {self.notes.get(names, '')}{self.advice}"
                 )

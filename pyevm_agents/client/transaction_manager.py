@@ -235,7 +235,7 @@ class TransactionManager:
     def _bump(self, slot: Slot, attempt: Attempt, head: RemoteHeader, *, is_known: bool) -> None:
         """Replace a transaction by itself with higher fees, within the bounds."""
         attempts = self._store.list_attempts(slot.nonce)
-        planned = _decode_planned(attempt.raw)
+        planned = decode_planned(attempt.raw)
         fees = self._raise_fees(attempt, head, planned.gas)
         if fees is None or len(attempts) > self._settings.max_bumps:
             if slot.nonce not in self._capped:
@@ -354,7 +354,7 @@ class TransactionManager:
         return fees._replace(fee=fee, tip=min(max(fees.tip, least.tip), fee))
 
 
-def _decode_planned(raw: bytes) -> PlannedTransaction:
+def decode_planned(raw: bytes) -> PlannedTransaction:
     """Return the call in a signed transaction."""
     is_typed = raw[0] < FIRST_LIST_BYTE
     fields = rlp.decode(raw[1:] if is_typed else raw)

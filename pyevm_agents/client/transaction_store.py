@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pyevm_agents.client.sqlite_store import SqliteStore
 
@@ -65,6 +65,9 @@ class Slot:
 class TransactionStore(SqliteStore):
     """A store with the transactions of one key. For one thread."""
 
+    notes: ClassVar = {
+        ("genesis block",): "a development chain that was started again has another genesis; "
+    }
     advice = "pass another file with --store"
 
     def __init__(self, path: Path, identity: Mapping[str, str], schema: str) -> None:

@@ -22,6 +22,7 @@ from pyevm_agents.control.host_tools import HOST_TOOLS
 from pyevm_agents.control.owners_validator import OwnersValidator
 from pyevm_agents.control.plane import ControlPlane, PlaneOptions
 from pyevm_agents.control.treasury import describe_treasury
+from pyevm_agents.control.treasury_approvals import warn_of_approvals
 from pyevm_agents.control.treasury_opener import open_treasury
 from pyevm_agents.devnet.chain import DEVELOPMENT_KEY
 from pyevm_agents.devnet.local_account import LocalAccount
@@ -140,6 +141,8 @@ def open_plane(
         options = replace(options, load=build_loader(addresses, runner=address))
         if address is not None:
             notes = (*notes, f"treasury {to_checksum_address(address)}")
+            deployed = {each.read_manifest().slug: place for each, place in addresses.items()}
+            notes += warn_of_approvals(node, port, address, deployed)
             options = _add_treasury(options, node, port, address, confirms=config.confirms)
         elif config.confirms:
             options = replace(

@@ -39,6 +39,7 @@ from pyevm_agents.control.run_results import (
     build_task_result,
     verify_block,
 )
+from pyevm_agents.control.write_effects import trace_writes
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.lifecycle.budget import ComputeBudget
 from pyevm_agents.lifecycle.envelopes import Confirmation
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         TaskResult,
         TreasuryResult,
         VerificationReport,
+        WriteEffects,
     )
     from pyevm_agents.lifecycle.chain_tools import HostTool
     from pyevm_agents.lifecycle.envelopes import RunEnvelope, RunTerms
@@ -507,10 +509,11 @@ class ControlPlane:
             return build_dry_run_report(self._reading, run_id)
 
     def get_confirmation(self, run_id: str, expiry: int) -> ConfirmationReport:
-        """Return the data that the operator signs to confirm a dry run: typed data, the digest.
+        """Return what the operator signs to confirm a dry run: its effects, typed data, the digest.
 
         Input:  the run; until when the confirmation counts, in Unix seconds.
-        Raises: UnknownRunError: no such run. RunStateError: no dry run waits.
+        Raises: UnknownRunError: no such run. RunStateError: no dry run waits. EngineFault: the host
+                failed.
         """
         with self._lock:
             self._require(RunAction.READ_CONFIRMATION, self._store.get_run(run_id))
@@ -523,7 +526,19 @@ class ControlPlane:
             digest="0x" + digest.hex(),
             typed_data=TypedData.model_validate(typed_data),
             operator_wallet=to_checksum_address(task.operator_wallet),
+            effects=self.trace_writes(run_id),
         )
+
+    def trace_writes(self, run_id: str) -> tuple[WriteEffects, ...]:
+        """Return the effects that the writes of a dry run have on the present state.
+
+        Raises: UnknownRunError: no such run. RunStateError: the run has no dry run. EngineFault:
+                the host failed.
+        """
+        with self._lock:
+            self._require_phase(Phase.DRY_RUN, run_id)
+            pin, writes = self._reading.list_planned_writes(run_id)
+        return trace_writes(self._options.port.chain, pin, writes)
 
     def verify_run(self, run_id: str) -> VerificationReport:
         """Execute the block of a run again, and compare results and digests.

@@ -599,6 +599,114 @@ class VerificationReport(ResultModel):
 # -- confirmations -- #
 
 
+class DecodedArgument(ResultModel):
+    """An argument of a call."""
+
+    name: str
+    type: str
+    value: FreeJson
+
+
+class MovedAsset(ResultModel):
+    """An asset that a write moves, or approves."""
+
+    standard: str
+    token: Address | None
+    """null for the native currency."""
+
+    symbol: str | None
+    decimals: int | None
+    amount: AmountText | None
+    """Base units; null for items."""
+
+    id: AmountText | None
+    """Of an item; null for others."""
+
+
+class TransferResult(MovedAsset):
+    """A transfer that a write makes."""
+
+    sender: Address = Field(alias="from")
+    receiver: Address = Field(alias="to")
+
+
+class ApprovalResult(MovedAsset):
+    """An approval that a write leaves."""
+
+    token: Address
+    owner: Address
+    spender: Address
+
+
+class BalanceResult(ResultModel):
+    """A balance that a write changes."""
+
+    account: Address
+    token: Address | None
+    """null for the native currency."""
+
+    symbol: str | None
+    decimals: int | None
+    before: AmountText
+    """Base units."""
+
+    after: AmountText
+
+
+class DifferenceResult(ResultModel):
+    """A difference between an agent's request and what its run does."""
+
+    kind: str
+    text: str
+
+
+class WriteEffects(ResultModel):
+    """The effects that a write of a dry run has on the present state."""
+
+    step_id: str
+    number: int
+    """Of the write in its step, from 0 on."""
+
+    caller: Address
+    """The treasury, or the account that signs the transactions of runs."""
+
+    target: Address
+    value_wei: int
+    data: HexText
+    """The calldata."""
+
+    is_skipped: bool
+    """Whether an earlier run of the task made the write: then it has no effects now."""
+
+    failure: str | None
+    """Why the write fails; null if it does not."""
+
+    contract: str | None
+    """The target's name; null if not known."""
+
+    function: str | None
+    """Null if not known, or without calldata."""
+
+    arguments: tuple[DecodedArgument, ...] | None
+    """null if not known."""
+
+    request: str | None
+    """What an agent is asked; null without an agent."""
+
+    transfers: tuple[TransferResult, ...]
+    approvals: tuple[ApprovalResult, ...]
+    """Those that stay."""
+
+    balances: tuple[BalanceResult, ...]
+    """Those of the caller and of agents' accounts that change."""
+
+    differences: tuple[DifferenceResult, ...] | None
+    """Between the request and the effects; null if they are not compared."""
+
+    names: Mapping[str, str]
+    """Of addresses, by checksummed address."""
+
+
 class TypedMember(ResultModel):
     """A member of a type of EIP-712."""
 
@@ -654,3 +762,5 @@ class ConfirmationReport(ResultModel):
 
     typed_data: TypedData
     operator_wallet: Address
+    effects: tuple[WriteEffects, ...]
+    """Of the writes that the signature confirms, in order."""

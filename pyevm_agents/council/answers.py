@@ -37,6 +37,10 @@ class NoAnswerError(AgentsError):
     """There is no answer now; the next round tries again."""
 
 
+class SameAnswerError(NoAnswerError):
+    """There is no answer, and the same comes out of each other try."""
+
+
 class AnswerSource(Protocol):
     """Answers questions."""
 
@@ -57,8 +61,11 @@ class FixedAnswer:
             )
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return the answer. Raises: NoAnswerError: none of the request's options."""
-        return fit_options(request, self._answer, exact=True)
+        """Return the answer. Raises: SameAnswerError: none of the request's options."""
+        try:
+            return fit_options(request, self._answer, exact=True)
+        except NoAnswerError as error:
+            raise SameAnswerError(f"{error}; start again with another --answer") from error
 
 
 class CommandAnswer:
@@ -139,9 +146,18 @@ class ModelAnswer:
         self._model = model
 
     def answer(self, request: CouncilRequest) -> bytes:
-        """Return the model's answer; of a discrete query, the named option."""
-        said = self._model.ask(request, request.full_question, options=request.options)
-        return fit_options(request, said.strip().encode(), exact=False)
+        """Return the model's answer; of a discrete query, the named option.
+
+        Raises: SameAnswerError: the model says something else. AgentsError: it failed.
+        """
+        try:
+            said = self._model.ask(request, request.full_question, options=request.options)
+            return fit_options(request, said.strip().encode(), exact=False)
+        except NoAnswerError as error:
+            raise SameAnswerError(
+                f"{error}; the model says the same each time, so start again with --answer, "
+                "--answer-command or --agent"
+            ) from error
 
 
 def fit_options(request: CouncilRequest, answer: bytes, *, exact: bool) -> bytes:

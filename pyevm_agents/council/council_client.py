@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import rlp
 from eth_abi.exceptions import DecodingError
 from eth_utils import (
+    decode_hex,
     function_signature_to_4byte_selector,
     to_canonical_address,
     to_checksum_address,
@@ -29,6 +30,7 @@ from pyevm_agents.client.chain_client import (
 from pyevm_agents.client.contract import RemoteContract, require_code
 from pyevm_agents.client.functions import find_functions
 from pyevm_agents.client.json_rpc import DEFAULT_TIMEOUT_SECONDS, RemoteError
+from pyevm_agents.council.callbacks import read_callbacks
 from pyevm_agents.council.commitment_trials import try_form
 from pyevm_agents.council.commitments import CommitmentForm, CommitmentPlace, KnownForm, find_form
 from pyevm_agents.council.decisions import Act
@@ -252,11 +254,11 @@ class CouncilClient(ChainClient):
         """Return the views of requests after a block, in few round trips."""
         if self.erc is not None:
             number = self.read_head().number if isinstance(block, str) else block
-            return self.erc.read_views(request_ids, number)
+            return self._add_callbacks(self.erc.read_views(request_ids, number), number)
         calls = [_build_call(name, each) for each in request_ids for name in VIEWS]
         values = iter(self._read_all(calls, block))
         views = [_build_view(each, [next(values) for _ in VIEWS]) for each in request_ids]
-        return self._add_judged(views, block)
+        return self._add_callbacks(self._add_judged(views, block), block)
 
     def _add_judged(self, views: Sequence[RequestView], block: int | str) -> list[RequestView]:
         """Return views with those judges of disputes that have decided."""
@@ -272,6 +274,17 @@ class CouncilClient(ChainClient):
         return [
             replace_judged(view, judged) if view.phase is RequestPhase.DISPUTE_JUDGE else view
             for view in views
+        ]
+
+    def _add_callbacks(self, views: Sequence[RequestView], block: int | str) -> list[RequestView]:
+        """Return views with what became of the requesters' callbacks."""
+        ended = [each for each in views if each.phase.has_ended]
+        if not ended or not self.can(Act.CALL_BACK, ended[0].phase):
+            return [*views]
+        states = read_callbacks(self, self.oracle, [each.request for each in ended], block)
+        return [
+            replace(each, callback=states.get(each.request.request_id, each.callback))
+            for each in views
         ]
 
     def find_view(self, request_id: int, block: int | str) -> RequestView | None:
@@ -296,6 +309,24 @@ class CouncilClient(ChainClient):
             head = self.read_head().number
             return OUTCOMES.index(self.erc.read_outcome(request_id, account, head))
         return int(self.read("outcomeOf", request_id, to_checksum_address(account)))
+
+    def read_dispute_outcome(self, view: RequestView) -> str | None:
+        """Return what became of the dispute of an ended request; None: there is nothing to read.
+
+        Output: `overturned`; `upheld`; `undecided`, without a majority; or `decided`, where the
+            node does not search logs.
+        """
+        number, judges = view.request.request_id, view.dispute_panel.judges
+        resolved = self.find_event("DisputeResolved", number)
+        if resolved is None:
+            return "decided" if judges else None
+        if resolved[0]:
+            return "overturned"
+        if self.erc is not None:
+            return "upheld"
+        outcomes = {OUTCOMES[self.read_outcome(number, each)] for each in judges}
+        # Without a majority nothing becomes of its judges.
+        return "upheld" if "upheld" in outcomes else "undecided"
 
     def find_event(self, name: str, request_id: int) -> tuple[Any, ...] | None:
         """Return the arguments of an event's last log for a request, without its number.
@@ -326,29 +357,32 @@ class CouncilClient(ChainClient):
                 "eth_getBlockByNumber", f"block {number}: {error}", "pass another node's URL"
             ) from error
 
-    def simulate(self, call: UnsignedCall, block: str = "pending") -> None:
-        """Try a call on the state that the next block has so far: after what waits in the pool.
+    def simulate(self, call: UnsignedCall, block: str = "pending") -> bytes:
+        """Return the output of a call on the state that the next block has so far.
 
-        A node without such a state tries the last block's.
+        That is the state after what waits in the pool; of a node without it, the last block's.
 
         Raises: RejectedCallError: the call fails.
         """
+        output: Any = None
         for tag in dict.fromkeys((block, "latest")):
             try:
-                self.request("eth_call", [call.serialize(), tag])
+                output = self.request("eth_call", [call.serialize(), tag])
             except RemoteError as error:
                 if tag == "pending" and not error.revert_data:
                     continue
                 raise RejectedCallError(error.message, error.revert_data) from error
-            return
+            break
+        return decode_hex(str(output or "0x"))
 
-    def read_cost(self, transaction_hash: bytes) -> int:
-        """Return what a mined transaction cost for gas, in wei; 0 where the node does not say."""
+    def read_cost(self, transaction_hash: bytes) -> tuple[int, int]:
+        """Return a mined transaction's gas, and its cost in wei; zeros: the node does not say."""
         form: Any = self.request("eth_getTransactionReceipt", ["0x" + transaction_hash.hex()])
         try:
-            return int(form["gasUsed"], 16) * int(form["effectiveGasPrice"], 16)
+            used = int(form["gasUsed"], 16)
+            return used, used * int(form["effectiveGasPrice"], 16)
         except (KeyError, TypeError, ValueError):
-            return 0
+            return 0, 0
 
     def _read_all(
         self, calls: Sequence[tuple[str, tuple[object, ...]]], block: int | str

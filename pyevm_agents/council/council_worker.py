@@ -23,19 +23,25 @@ from pyevm_agents.client.transaction_manager import (
     FeeSettings,
     PlannedTransaction,
     TransactionManager,
+    decode_planned,
 )
+from pyevm_agents.council.answers import SameAnswerError
+from pyevm_agents.council.callbacks import encode_callback, is_taken
 from pyevm_agents.council.council_client import CONTRACT
 from pyevm_agents.council.decisions import (
     Act,
     JudgeRole,
     Stand,
     choose_slot,
+    is_callback_due,
     is_releasable,
     pass_time,
 )
+from pyevm_agents.council.headroom import compute_headroom
 from pyevm_agents.council.messages import (
     NOBODY,
     OUTCOMES,
+    CallbackState,
     SaltedAnswer,
     Verdict,
 )
@@ -46,6 +52,8 @@ from pyevm_agents.oracle.worker import MAX_REVERTS, PRUNE_BLOCKS, explain_reject
 from pyevm_agents.workers.round_loop import ComputingThread, Delays, RoundLoop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eth_keys.datatypes import PrivateKey
 
     from pyevm_agents.client.chain_client import RemoteHeader
@@ -70,6 +78,9 @@ SILENT = frozenset({Act.WAIT, Act.DONE, Act.LATE, Act.FULL, Act.BARRED, Act.LOST
 
 MONEY = frozenset({Act.RELEASE, Act.WITHDRAW, Act.PAY})
 """Acts that do not depend on a request's phase any more once they are due."""
+
+LEFT_GAS = 64
+"""An inner call leaves its caller one part of so many. Source: EIP-150."""
 
 UNSEEN = MONEY | {Act.POST_BOND}
 """Acts whose effect no view of a request shows, so that one that waits stays wanted."""
@@ -110,6 +121,9 @@ class CouncilWorker(RoundLoop):
 
     role = ""
 
+    ends_with_requests = True
+    """Whether `run` ends when the requests that the limits name have ended."""
+
     def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         client: CouncilClient,
@@ -144,6 +158,8 @@ class CouncilWorker(RoundLoop):
         self._terms = client.read_terms()
         self._views: dict[int, RequestView] = {}
         self._ended: dict[int, int] = {}
+        self._unanswerable: set[tuple[tuple[bytes, bytes], RequestPhase]] = set()
+        self._has_claims = False
         self._said: dict[object, object] = {}
         self._own_tokens: set[bytes] = {NOBODY}
         self._past: list[RequestView] = []
@@ -156,6 +172,9 @@ class CouncilWorker(RoundLoop):
         self._pruned_at = 0
         self.has_work = True
         """Whether the last round left something to do without anybody else."""
+
+        self.unknown: list[int] = []
+        """The requests that the limits name and the council does not have."""
 
     # -- what subclasses say -- #
 
@@ -213,9 +232,7 @@ class CouncilWorker(RoundLoop):
             if self._is_stopped.is_set():
                 return
             self._act(head, view)
-        if self._settings.withdraws:
-            self._release(head)
-            self._withdraw(head)
+        self._settle(head)
         if not self._settings.is_dry:
             self.transactions.push(head, self._is_wanted)
             self.has_work |= bool(self.transactions.list_waiting())
@@ -223,6 +240,19 @@ class CouncilWorker(RoundLoop):
                 self._pruned_at = head.number
                 self._store.prune(head.number - FINAL_BLOCKS)
         self.has_work |= self._computing.current is not None
+        if self.ends_with_requests and self._is_over(head):
+            self.stop()
+
+    def _is_over(self, head: RemoteHeader) -> bool:
+        """Return whether nothing is left to do for the requests that the limits name."""
+        depth = self._settings.confirmations - 1
+        numbers = self._limits.request_ids
+        if not numbers or any(
+            self._ended.get(each, head.number + 1) + depth > head.number for each in numbers
+        ):
+            return False
+        left = [each for each in self._list_callbacks() if not self._delays.failures[each.key]]
+        return not (self.has_work or self._has_claims or left)
 
     def _read_views(self, head: RemoteHeader) -> None:
         """Read the requests that have not ended, and those that ended not long ago."""
@@ -232,7 +262,8 @@ class CouncilWorker(RoundLoop):
                 self._ended.clear()
                 self.log.write("reorganized", block=self._head.number)
         known = self._client.list_request_ids(head.number)
-        for each in sorted(self._limits.request_ids - {*known}):
+        self.unknown = sorted(self._limits.request_ids - {*known})
+        for each in self.unknown:
             last = f"its last one is {known[-1]:,}" if known else "it has none"
             reason = f"the council has no such request yet; {last}"
             self._say(("unknown", each), reason, "unknown", request=each, reason=reason)
@@ -250,16 +281,23 @@ class CouncilWorker(RoundLoop):
             else:
                 self._ended.pop(number, None)
         if is_new:
-            self._find_past()
+            self._find_past(head)
         shown = [each for each in numbers if self._ended.get(each) != 0]
         views = self._client.read_views(shown, head.number)
         self._views = {each.request.request_id: each for each in views}
 
-    def _find_past(self) -> None:
-        """Read the own requests that ended before the start: something may be left there."""
-        past = [each for each in self._store.list_request_ids() if self._ended.get(each) == 0]
+    def _find_past(self, head: RemoteHeader) -> None:
+        """Read the requests that ended before the start: something may be left there."""
+        past = [each for each in self.list_own() if self._ended.get(each) == 0]
         self._past = self._client.read_views(past) if past else []
         self._own_tokens |= {each.request.reward_token for each in self._past}
+        for each in self._past:
+            if each.callback is CallbackState.PENDING:
+                self._ended[each.request.request_id] = head.number
+
+    def list_own(self) -> list[int]:
+        """Return the numbers of the requests that concern this participant."""
+        return self._store.list_request_ids()
 
     def _stand(self) -> Stand:
         assert self._head is not None  # noqa: S101 - read before
@@ -314,6 +352,8 @@ class CouncilWorker(RoundLoop):
     def _decide(self, view: RequestView) -> Act:
         """Return the due act; none where the oracle has no function for that act."""
         act = self.decide(view)
+        if (view.key, view.phase) in self._unanswerable and act in {Act.COMPUTE, *MISSED}:
+            return Act.WAIT  # It is said.
         is_done_here = act in SILENT or act in {Act.COMPUTE, Act.WITHDRAW}
         return act if is_done_here or self._client.can(act, view.phase) else Act.WAIT
 
@@ -389,12 +429,16 @@ class CouncilWorker(RoundLoop):
                 "ended",
                 request=view.key,
                 phase=view.phase.name,
-                outcome=self.read_outcome(view),
+                **self.describe_end(view),
                 answer=view.answer.decode(errors="replace"),
             )
 
+    def describe_end(self, view: RequestView) -> dict[str, str]:
+        """Return what the event `ended` says: names and values, such as one of `OUTCOMES`."""
+        return {"outcome": self.read_outcome(view)}
+
     def read_outcome(self, view: RequestView) -> str:
-        """Return the participant's outcome: one of `OUTCOMES`."""
+        """Return what became of the participant: one of `OUTCOMES`."""
         return OUTCOMES[self._client.read_outcome(view.request.request_id, self.address)]
 
     # -- computing -- #
@@ -406,6 +450,10 @@ class CouncilWorker(RoundLoop):
         view, result = taken
         if isinstance(result, Exception):
             message = str(result) or type(result).__name__
+            if isinstance(result, SameAnswerError):
+                self._unanswerable.add((view.key, view.phase))
+                self.log.write("missed", request=view.key, phase=view.phase.name, reason=message)
+                return
             seconds = self._delays.postpone(view.key)
             self.log.write("fault", request=view.key, message=message, seconds=seconds)
             return
@@ -430,27 +478,43 @@ class CouncilWorker(RoundLoop):
 
     def _send(self, head: RemoteHeader, act: Act, view: RequestView) -> None:
         data, value = self.encode(act, view)
-        self._submit(head, act, view.key, data, value)
+        headroom = compute_headroom(act, view, data)
+        self._submit(head, act, view.key, data, value, headroom=headroom)
 
-    def _submit(
-        self, head: RemoteHeader, act: Act, key: tuple[bytes, bytes], data: bytes, value: int
+    def _submit(  # noqa: PLR0913 - what a transaction has
+        self,
+        head: RemoteHeader,
+        act: Act,
+        key: tuple[bytes, bytes],
+        data: bytes,
+        value: int = 0,
+        *,
+        headroom: int = 0,
     ) -> None:
-        """Simulate a call of the oracle, and send the call on success."""
+        """Simulate a call of the oracle, and send the call on success.
+
+        Input:  headroom: gas beyond the estimate.
+        """
         is_waiting = self._has_slot(key, act) or not self.transactions.has_room
         if is_waiting and not self._settings.is_dry:
             return
         call = UnsignedCall(sender=self.address, to=self._client.oracle, data=data, value_wei=value)
         # One agent of this machine after the other, so that each sees the commitment before.
         with hold_seat(self._client.oracle) if act is Act.COMMIT else nullcontext():
-            self._try(head, act, key, call)
+            self._try(head, act, key, call, headroom)
 
     def _try(
-        self, head: RemoteHeader, act: Act, key: tuple[bytes, bytes], call: UnsignedCall
+        self,
+        head: RemoteHeader,
+        act: Act,
+        key: tuple[bytes, bytes],
+        call: UnsignedCall,
+        headroom: int,
     ) -> None:
         """Simulate a call on the state after what waits in the pool, and send it on success."""
         value = call.value_wei
         try:
-            self._client.simulate(call)
+            self._simulate(act, call)
             least = self._client.estimate_gas(call)
         except RejectedCallError as error:
             self._reject(act, key, self._find_lack(value, 1) or explain(error))
@@ -467,7 +531,7 @@ class CouncilWorker(RoundLoop):
                 gas=least,
             )
             return
-        gas = add_gas_margin(least, head)
+        gas = add_gas_margin(least + headroom, head)
         fee = self._fees.cap(quote_fees(self._client, head), gas).fee
         reason = self._find_lack(value, gas * fee)
         if reason is not None:
@@ -490,10 +554,16 @@ class CouncilWorker(RoundLoop):
     def _is_open(self, act: Act, key: tuple[bytes, bytes], call: UnsignedCall) -> bool:
         """Return whether an act is due, and succeeds after what waits in the pool."""
         try:
-            self._client.simulate(call)
+            self._simulate(act, call)
         except RejectedCallError:
             return False
         return self._is_due(act, key)
+
+    def _simulate(self, act: Act, call: UnsignedCall) -> None:
+        """Try a call. Raises: RejectedCallError: it fails, or the called requester would."""
+        output = self._client.simulate(call)
+        if act is Act.CALL_BACK and not is_taken(output):
+            raise RejectedCallError("the requester's handleResolution fails")
 
     def _reject(self, act: Act, key: tuple[bytes, bytes], reason: str) -> None:
         """Report why an act is not sent, and try again later."""
@@ -521,7 +591,7 @@ class CouncilWorker(RoundLoop):
 
     def _is_due(self, act: Act, key: tuple[bytes, bytes]) -> bool:
         """Return whether an act is still due, by the chain's state now."""
-        if act in MONEY:
+        if act in MONEY or act is Act.CALL_BACK:
             return True
         view = self._client.find_view(int.from_bytes(key[0]), "latest")
         return view is not None and view.key == key and self._decide(self._look(view)) is act
@@ -535,7 +605,16 @@ class CouncilWorker(RoundLoop):
         view = self._views.get(int.from_bytes(slot.key[0]))
         if view is None or view.key != slot.key:
             return False
+        if slot.kind == Act.CALL_BACK.value:
+            return view.callback is CallbackState.PENDING
         return self._decide(self._look(view)).value in {slot.kind, Act.WAIT.value}
+
+    def _settle(self, head: RemoteHeader) -> None:
+        """Do what is left once requests have ended."""
+        self._call_back(head)
+        if self._settings.withdraws:
+            self._release(head)
+            self._withdraw(head)
 
     # -- money -- #
 
@@ -545,14 +624,48 @@ class CouncilWorker(RoundLoop):
             if slot.succeeded is not False or slot.nonce in self._told_costs:
                 continue
             self._told_costs.add(slot.nonce)
-            cost = self._client.read_cost(slot.mined_hash or b"")
+            used, cost = self._client.read_cost(slot.mined_hash or b"")
             self.log.write(
                 "reverted",
                 kind=slot.kind,
                 request=slot.key,
                 cost=cost,
-                reason="another transaction was first: the gas is paid, and no bond",
+                reason=self._explain_revert(slot, used),
             )
+
+    def _explain_revert(self, slot: Slot, used: int) -> str:
+        """Return why a transaction failed that succeeded in a simulation. Input: its gas."""
+        attempts = self._store.list_attempts(slot.nonce)
+        limits = [decode_planned(each.raw).gas for each in attempts if each.hash == slot.mined_hash]
+        if limits and used * LEFT_GAS >= limits[0] * (LEFT_GAS - 1):
+            return (
+                f"out of gas, {used:,} of {limits[0]:,}: it cost more than estimated, after others "
+                "of its block; the gas is paid, and no bond"
+            )
+        return "another transaction was first: the gas is paid, and no bond"
+
+    # -- callbacks -- #
+
+    def concerns(self, view: RequestView) -> bool:
+        """Return whether this participant calls the requester back, if nobody else does."""
+        # The ERC does not say whether a requester was called, so two participants would do it.
+        return self._client.erc is None and self.address in {*view.commits, *view.judges}
+
+    def _list_callbacks(self) -> Iterator[RequestView]:
+        """Yield the requests whose requesters wait for this participant's call."""
+        slots = self._store.list_slots()
+        called = {slot.key for slot in slots if slot.kind == Act.CALL_BACK.value}
+        for view in self._views.values():
+            is_pending = view.callback is CallbackState.PENDING and view.key not in called
+            if is_pending and self.concerns(view):
+                yield view
+
+    def _call_back(self, head: RemoteHeader) -> None:
+        """Tell requesters that are contracts the ends of their requests, each once."""
+        for view in self._list_callbacks():
+            if is_callback_due(view, self._stand()) and self._delays.is_due(view.key):
+                data = encode_callback(view.request)
+                self._submit(head, Act.CALL_BACK, view.key, data)
 
     def _release(self, head: RemoteHeader) -> None:
         """Have the bonds credited of draws that can't take this account any more."""
@@ -577,6 +690,7 @@ class CouncilWorker(RoundLoop):
         """Withdraw the account's claims in wei and in the tokens of its requests."""
         if self._client.erc is not None:  # The ERC pays by `distributeRewards`.
             return
+        self._has_claims = False
         for view in self._views.values():
             if self.address in {*view.commits, *view.judges}:
                 self._own_tokens.add(view.request.reward_token)
@@ -584,6 +698,7 @@ class CouncilWorker(RoundLoop):
         amounts = self._client.read_claimable(self.address, tokens)
         for token, amount in zip(tokens, amounts, strict=True):
             key = (token.rjust(32, b"\0"), bytes(32))
+            self._has_claims |= amount > 0
             if amount and self._delays.is_due(key):
                 names = (to_checksum_address(token), to_checksum_address(self.address))
                 data = load_artifact(CONTRACT).encode_call("withdraw", *names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
-from pyevm_agents.council.messages import NOBODY, RequestPhase
+from pyevm_agents.council.messages import NOBODY, CallbackState, RequestPhase
 
 if TYPE_CHECKING:
     from pyevm_agents.council.messages import CouncilTerms, RequestView
@@ -39,6 +39,7 @@ class Act(Enum):
     RELEASE = "releaseJudge"
     WITHDRAW = "withdraw"
     PAY = "withdrawFor"
+    CALL_BACK = "callback"
     LATE = "late"
     """The request can't be joined any more, or the commitment can't be revealed any more."""
 
@@ -214,6 +215,13 @@ def decide_common(view: RequestView, stand: Stand, *, last: bytes = NOBODY) -> A
     return Act.WAIT
 
 
+def is_callback_due(view: RequestView, stand: Stand) -> bool:
+    """Return whether this account has the turn to tell a contract the end of its request."""
+    since = view.entered_at or min(view.ends_at, stand.now)
+    is_pending = view.phase.has_ended and view.callback is CallbackState.PENDING
+    return is_pending and _is_turn(view, stand, since, NOBODY)
+
+
 def _is_turn(view: RequestView, stand: Stand, since: int, last: bytes) -> bool:
     """Return whether an account has the turn: judges, info agents, candidates, then `last`.
 
@@ -237,8 +245,19 @@ def choose_slot(account: bytes, key: tuple[bytes, bytes], slots: int) -> int:
     return int.from_bytes(keccak(b"".join((account, *key)))) % slots
 
 
+CALLBACKS = {
+    CallbackState.NONE: "",
+    CallbackState.PENDING: "; anybody: callback",
+    CallbackState.CALLED: "; callback: called",
+    CallbackState.FAILED: "; callback: failed",
+}
+"""What is left of the requester's callback, in words."""
+
+
 def list_actors(view: RequestView, now: int, head: int) -> str:
     """Return the accounts that can act and the acts, in words."""
+    if view.phase.has_ended:
+        return "all who are owed: withdraw" + CALLBACKS[view.callback]
     if is_overdue(view, now):
         return "anybody: advance"
     left = view.request.agent_count - len(view.commits)
@@ -258,11 +277,13 @@ def list_actors(view: RequestView, now: int, head: int) -> str:
         RequestPhase.DISPUTE_DRAW: draws,
         RequestPhase.DISPUTE_JUDGE: f"{deciding} of the dispute: resolveDispute",
         RequestPhase.RESOLVED: "anybody: distributeRewards",
-    }.get(view.phase, "all who are owed: withdraw")
+    }.get(view.phase, "nobody")
 
 
 def list_erc_actors(view: RequestView, now: int) -> str:
     """Return the accounts that can act by ERC-8033 alone, in words."""
+    if view.phase.has_ended:
+        return CALLBACKS[view.callback].removeprefix("; ") or "nobody"
     left = view.request.agent_count - len(view.commits)
     waiting = len(view.commits) - len(view.reveals)
     if is_overdue(view, now):

@@ -13,7 +13,6 @@ from pyevm_agents.council.council_worker import CouncilWorker
 from pyevm_agents.council.decisions import Act, decide_disputer, pass_time
 from pyevm_agents.council.messages import (
     MAX_REASON_BYTES,
-    OUTCOMES,
     RequestPhase,
     SaltedAnswer,
     Verdict,
@@ -193,15 +192,15 @@ class Disputer(CouncilWorker):
         return self._call.data, self._call.value_wei
 
     def do_round(self) -> None:
-        """Read the chain, do the due acts, and stop when nothing is left to do."""
+        """Read the chain, do the due acts, and stop if the answer is not there any more."""
         super().do_round()
         view = self._views.get(self._case.view.request.request_id)
         is_gone = view is None or self._is_other(view)
         if is_gone:
             reason = "a reorganisation has removed the answer; start again to dispute another one"
             self._say("gone", reason, "missed", request=self._case.view.key, reason=reason)
-        if not self.has_work and (is_gone or (view is not None and view.phase.has_ended)):
-            self.stop()
+            if not self.has_work:
+                self.stop()
 
     def _is_other(self, view: RequestView) -> bool:
         """Return whether a reorganisation has left another answer, not the one of the reason."""
@@ -212,18 +211,11 @@ class Disputer(CouncilWorker):
 
     def read_outcome(self, view: RequestView) -> str:
         """Return the outcome of the dispute: upheld, overturned or undecided; missed: none."""
-        number = view.request.request_id
-        resolved = self._client.find_event("DisputeResolved", number)
-        if resolved is None:
-            return "decided" if view.dispute_panel.judges else "missed"
-        if resolved[0]:
-            return "overturned"
-        if self._client.erc is not None:
-            return "upheld"
-        judges = view.dispute_panel.judges
-        outcomes = {OUTCOMES[self._client.read_outcome(number, each)] for each in judges}
-        # Without a majority nothing becomes of its judges.
-        return "upheld" if "upheld" in outcomes else "undecided"
+        return self._client.read_dispute_outcome(view) or "missed"
+
+    def concerns(self, view: RequestView) -> bool:
+        """Return whether this participant calls the requester back, if nobody else does."""
+        return self._client.erc is None and view.key == self._case.view.key
 
     def _read_views(self, head: RemoteHeader) -> None:
         super()._read_views(head)

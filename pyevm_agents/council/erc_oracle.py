@@ -67,6 +67,9 @@ REGISTER, SELECT, POST_BOND = (
     "selectJudge(uint256)",
     "postJudgeBond(uint256)",
 )
+CALLBACK = "callback(address,uint256)"
+"""The ERC's optional function that tells a requester the end of its request."""
+
 TIMEOUTS = {
     RequestPhase.REVEAL: "closeReveals(uint256)",
     RequestPhase.DRAW: "refundIfNoJudge(uint256)",
@@ -79,7 +82,7 @@ JUDGE_COUNT, JUDGE_AT = "judgeCount(uint256)", "getJudgeAt(uint256,uint256)"
 OPTIONAL = (
     *(DISPUTE, RULE, DISPUTE_BOND, COMMITMENT_OF, CREATE, CREATE_DRAFT),
     *(REGISTER, SELECT, POST_BOND, *TIMEOUTS.values()),
-    *(REVEAL_END, DRAW_END, JUDGE_TIME, JUDGE_BOND, JUDGE_COUNT, JUDGE_AT),
+    *(REVEAL_END, DRAW_END, JUDGE_TIME, JUDGE_BOND, JUDGE_COUNT, JUDGE_AT, CALLBACK),
 )
 """What is used where an oracle has it."""
 
@@ -89,6 +92,7 @@ FUNCTIONS = {
     Act.POST_BOND: POST_BOND,
     Act.DISPUTE: DISPUTE,
     Act.RULE: RULE,
+    Act.CALL_BACK: CALLBACK,
 }
 CORE_ACTS = frozenset({Act.COMMIT, Act.REVEAL, Act.AGGREGATE, Act.DISTRIBUTE})
 

@@ -6,7 +6,7 @@ The names and meanings are those of contracts/council/ICouncil.sol and IAgentCou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
 from eth_abi import encode
@@ -54,6 +54,20 @@ class RequestPhase(IntEnum):
     def is_of_dispute(self) -> bool:
         """Whether a dispute is going on."""
         return RequestPhase.DISPUTE_REGISTRATION <= self <= RequestPhase.DISPUTE_JUDGE
+
+
+class CallbackState(Enum):
+    """Whether a requester that is a contract was told the end of its request."""
+
+    NONE = None
+    """The request has not ended, the requester is no contract, or the oracle calls nobody."""
+
+    PENDING = "pending"
+    """The requester would take the call now."""
+
+    CALLED = "called"
+    FAILED = "failed"
+    """The call would fail now. An oracle of the ERC alone does not say if it was made before."""
 
 
 OUTCOMES = ("none", "right", "wrong", "withheld", "upheld", "overturned", "absent")
@@ -216,6 +230,8 @@ class RequestView:
 
     reveal_ends_at: int | None = None
     """The last second of the reveals; None: the terms' time after the commitments."""
+
+    callback: CallbackState = CallbackState.NONE
 
     @property
     def key(self) -> tuple[bytes, bytes]:

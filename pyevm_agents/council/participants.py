@@ -230,6 +230,12 @@ class Judge(CouncilWorker):
             return explain_rejection(error).startswith("NothingOverturned(")
         return False
 
+    def describe_end(self, view: RequestView) -> dict[str, str]:
+        """Return what became of this judge's own verdict, and of the dispute if there was one."""
+        end = {"verdict": self.read_outcome(view)}
+        dispute = self._client.read_dispute_outcome(view)
+        return end if dispute is None else {**end, "dispute": dispute}
+
     def _find_verdict(self, view: RequestView) -> Verdict | None:
         if view.phase not in {RequestPhase.JUDGE, RequestPhase.DISPUTE_JUDGE}:
             return None
@@ -237,9 +243,10 @@ class Judge(CouncilWorker):
 
 
 class Keeper(CouncilWorker):
-    """Ends phases whose time is over, draws judges and shares rewards, for everybody."""
+    """Ends phases, draws judges, shares rewards and calls requesters back, for everybody."""
 
     role = "keeper"
+    ends_with_requests = False
 
     def __init__(self, *arguments: object, payees: Sequence[bytes] = (), **values: object) -> None:
         """Input: accounts whose claims are sent to them; the rest as `CouncilWorker`."""
@@ -258,10 +265,17 @@ class Keeper(CouncilWorker):
                     data = load_artifact(CONTRACT).encode_call(Act.PAY.value, *names)
                     self._submit(head, Act.PAY, key, data, 0)
 
+    def concerns(self, view: RequestView) -> bool:
+        """Return whether this participant calls the requester back, if nobody else does."""
+        return self._limits.explain_refusal(view.request) is None
+
+    def list_own(self) -> list[int]:
+        """Return the numbers of the requests that concern this participant: all."""
+        return [*self._ended]
+
     def decide(self, view: RequestView) -> Act:
         """Return the act that is due for a request."""
-        is_taken = self._limits.explain_refusal(view.request) is None
-        return decide_common(view, self._stand()) if is_taken else Act.WAIT
+        return decide_common(view, self._stand()) if self.concerns(view) else Act.WAIT
 
     def is_confirmed(self, act: Act, view: RequestView, older: RequestView) -> bool:
         """Return whether an act needs no confirmations: a keeper's do not."""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eth_utils import is_hex_address, keccak, to_canonical_address, to_checksum_address
 
-from pyevm_agents.council.answers import BASE_PROMPT, NoAnswerError, fold, run_command
+from pyevm_agents.council.answers import (
+    BASE_PROMPT,
+    NoAnswerError,
+    SameAnswerError,
+    fold,
+    run_command,
+)
 from pyevm_agents.council.messages import (
     MAX_ANSWER_BYTES,
     MAX_REASON_BYTES,
@@ -67,7 +73,15 @@ class ModelVerdict:
         self._model, self._name = model, name
 
     def judge(self, view: RequestView) -> Verdict:
-        """Return the model's verdict. Raises: NoAnswerError: no answer is named."""
+        """Return the model's verdict. Raises: SameAnswerError: none that the oracle would take."""
+        try:
+            return self._judge(view)
+        except NoAnswerError as error:
+            raise SameAnswerError(
+                f"{error}; the model says the same each time, so start again with --verdict-command"
+            ) from error
+
+    def _judge(self, view: RequestView) -> Verdict:
         said = self._model.ask(view.request, build_prompt(view)).strip()
         answers = list(view.reveals.items())
         named, final = _read_numbers(said, len(answers))

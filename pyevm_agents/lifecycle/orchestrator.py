@@ -46,9 +46,11 @@ from pyevm_agents.lifecycle.statuses import REJECTING_PHASES, Phase, RunStatus, 
 from pyevm_agents.lifecycle.store import MINING
 
 if TYPE_CHECKING:
-    from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests
+    from pyevm_agents.lifecycle.envelopes import Confirmation, DryRunDigests, RunEnvelope
     from pyevm_agents.lifecycle.host import LifecycleHost
     from pyevm_agents.lifecycle.records import Task
+    from pyevm_agents.lifecycle.run_block import BlockPin
+    from pyevm_agents.lifecycle.run_trace import RunWrite, WriteTrace
     from pyevm_agents.lifecycle.store import StoredRun
     from pyevm_agents.recordings.canonical_json import Json
 
@@ -69,6 +71,16 @@ class PendingConfirmation:
     def __str__(self) -> str:
         """Return one line for people."""
         return f"run {self.run_id} waits for a confirmation of dry run 0x{self.digests.trace.hex()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedWrite:
+    """A write of a dry run, with the account that calls the target: a treasury, or a key's."""
+
+    write: RunWrite
+    caller: bytes
+    is_skipped: bool
+    """Whether an earlier run of the task made the write, so that it is not made again."""
 
 
 class Orchestrator:
@@ -174,6 +186,26 @@ class Orchestrator:
         return RunState.WAITING if is_waiting else RunState.STOPPED
 
     # -- confirmations -- #
+
+    def list_planned_writes(self, run_id: str) -> tuple[BlockPin, tuple[PlannedWrite, ...]]:
+        """Return the pinned block and the writes of the last dry run.
+
+        Raises: UnknownRunError: no such run, or one without a dry run.
+        """
+        view = RunView(self.host, self.host.store.get_run(run_id))
+        record = view.dry_run
+        envelope = view.open_envelope(record.pin)
+        return record.pin, tuple(self._plan_write(each, envelope) for each in record.trace.writes)
+
+    def _plan_write(self, trace: WriteTrace, envelope: RunEnvelope) -> PlannedWrite:
+        discovery = envelope.get_discovery()
+        call = None if discovery is None else discovery.wrap(trace.write)
+        caller = None if call is None else call.sender
+        return PlannedWrite(
+            write=trace.write,
+            caller=caller or self.host.port.address,
+            is_skipped=trace.is_success and envelope.read_output(trace.output).is_skipped,
+        )
 
     def find_pending_confirmation(self, run_id: str) -> PendingConfirmation | None:
         """Return the dry run that waits for the operator; None if none does."""

@@ -36,7 +36,7 @@ def describe_phase(run: StoredRun, phase: Phase, result: object) -> list[str]:
         return ["the state moved; the dry run is made again"]
     if phase is Phase.RECORD:
         return [f"{describe_status(run)}, in the agent's log"]
-    return [*_describe_result(result)]
+    return [*describe_result(result)]
 
 
 def describe_status(run: StoredRun) -> str:
@@ -45,7 +45,8 @@ def describe_status(run: StoredRun) -> str:
     return "rejected" if is_rejected else run.status.value
 
 
-def _describe_result(result: object) -> Iterator[str]:
+def describe_result(result: object) -> Iterator[str]:
+    """Yield lines about the result of a phase."""
     match result:
         case DiscoverResult():
             yield f"{result.agent_slug} {result.version}"

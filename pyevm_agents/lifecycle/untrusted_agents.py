@@ -81,7 +81,8 @@ def is_agents_failure(error: BaseException) -> bool:
 def describe_exception(error: BaseException, *, is_named: bool = False) -> str:
     """Return the text of an exception, or the type's name; an agent's may have no text.
 
-    Input: the exception; whether the type's name comes before the text.
+    Input: the exception; whether the type's name comes before the text. Errors of this package
+        say all without it, but for a stop or a fault that an agent raises itself.
     """
     name = type(error).__name__
     try:
@@ -90,7 +91,11 @@ def describe_exception(error: BaseException, *, is_named: bool = False) -> str:
         return name
     if not text:
         return name
-    return f"{name}: {text}" if is_named else text
+    kind = type(error)
+    is_plain = issubclass(kind, AgentsError) and not issubclass(
+        kind, (RunStoppedError, *FAULT_TYPES)
+    )
+    return f"{name}: {text}" if is_named and not is_plain else text
 
 
 MAX_ANSWER_CHARACTERS = 1_000_000

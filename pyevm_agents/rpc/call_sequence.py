@@ -35,6 +35,11 @@ class CallSequence:
         self._at = at
         self._accounts = dict(accounts or {})
 
+    @property
+    def accounts(self) -> AccountOverrides:
+        """The overrides that the next call is executed with."""
+        return self._accounts
+
     def call(
         self, call: Call, *, block: BlockOverride | None = None, tracer: Tracer | None = None
     ) -> CallResult:

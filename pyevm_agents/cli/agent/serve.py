@@ -30,6 +30,7 @@ from pyevm_agents.server.origin_checks import AccessPolicy
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pyevm_agents.cli.agent.plane_options import PlaneChoices
@@ -117,6 +118,7 @@ def serve(  # noqa: PLR0913 - one for each option
             )
         )
         status.stop()
+        _print_lines(opened.notes)
         rpc = ServerOptions(
             host=host,
             port=rpc_port or 0,
@@ -142,13 +144,13 @@ async def _serve(
     address, port = bound.getsockname()[:2]
     shown = f"[{address}]" if ":" in address else address
     url = f"http://{shown}:{port}"
-    _print_lines(opened, [f"REST {url}/docs", f"MCP {url}{MCP_PATH}"])
+    _print_lines([f"REST {url}/docs", f"MCP {url}{MCP_PATH}"])
     server = build_server(build_app(opened.plane, policy))
     if rpc is None:
         await server.serve(sockets=[bound])
         return
     async with _build_rpc_server(opened, rpc) as rpc_server:
-        _print_lines(opened, [f"JSON-RPC {rpc_server.url}"])
+        _print_lines([f"JSON-RPC {rpc_server.url}"])
         await server.serve(sockets=[bound])
 
 
@@ -158,7 +160,7 @@ async def _serve_stdio(opened: OpenedPlane, rpc: ServerOptions | None) -> None:
         await mcp_server.run_stdio_async()
         return
     async with _build_rpc_server(opened, rpc) as rpc_server:
-        _print_lines(opened, [f"JSON-RPC {rpc_server.url}"])
+        _print_lines([f"JSON-RPC {rpc_server.url}"])
         await mcp_server.run_stdio_async()
 
 
@@ -167,8 +169,8 @@ def _build_rpc_server(opened: OpenedPlane, options: ServerOptions) -> Server:
     return Server(build_node_service(opened.node, tables=[ORACLE_METHODS]), options)
 
 
-def _print_lines(opened: OpenedPlane, lines: list[str]) -> None:
-    """Print the server's URLs to standard error: standard output may be an MCP client's."""
-    for line in (*opened.notes, *lines):
+def _print_lines(lines: Iterable[str]) -> None:
+    """Print lines to standard error: standard output may be an MCP client's."""
+    for line in lines:
         err.print(line, soft_wrap=True, markup=False)
     sys.stderr.flush()

@@ -19,6 +19,7 @@ from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, DURATION_TYPE, format_time
 from pyevm_agents.cli.output import json_option, out
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.client.accounts import RevertedError
 from pyevm_agents.client.contract_kinds import TOKEN, require_kind
 from pyevm_agents.client.json_rpc import RemoteError
@@ -50,7 +51,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=TextCommand, epilog=EXAMPLES)
 @click.argument("question")
 @oracle_option
 @click.option(
@@ -233,7 +234,8 @@ def _join_specifications(options: Sequence[str], specifications: str) -> str:
         return specifications
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
         raise click.UsageError(
-            f"--option: {len(options)} given; must be {MIN_OPTIONS} to {MAX_OPTIONS}"
+            f"--option: {len(options)} given; must be {MIN_OPTIONS} to {MAX_OPTIONS}: repeat "
+            "--option for each answer"
         )
     for each in options:
         if "|" in each or "\n" in each or not 1 <= len(each.encode()) <= MAX_OPTION_BYTES:

@@ -27,6 +27,7 @@ from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
+from pyevm_agents.cli.options.types import REQUEST_NUMBER_TYPE
 from pyevm_agents.cli.options.worker import poll_option
 from pyevm_agents.client.chain_client import RejectedCallError, UnsignedCall
 from pyevm_agents.client.signing import add_gas_margin, quote_fees
@@ -86,7 +87,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("request_id", metavar="REQUEST", type=click.IntRange(1))
+@click.argument("request_id", metavar="REQUEST", type=REQUEST_NUMBER_TYPE)
 @click.option(
     "--reason", required=True, metavar="TEXT", help="Why the answer is wrong; anybody can read it."
 )

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyevm_agents.cli.council.output import CouncilOutput
+from pyevm_agents.cli.errors import MISTAKE_STATUS
 from pyevm_agents.cli.options.amounts import AMOUNT_TYPE
 from pyevm_agents.cli.options.group import add_option_group
 from pyevm_agents.cli.options.keystore import add_keystore_options
 from pyevm_agents.cli.options.node import rpc_option
 from pyevm_agents.cli.options.signing import chain_id_option, max_fee_option
-from pyevm_agents.cli.options.types import ADDRESS_TYPE
+from pyevm_agents.cli.options.types import ADDRESS_TYPE, REQUEST_NUMBER_TYPE
 from pyevm_agents.cli.options.worker import (
     MAX_CONFIRMATIONS,
     WEEK_SECONDS,
@@ -63,7 +64,7 @@ json_option: Callable[..., Any] = click.option(
 request_option = click.option(
     "--request",
     "request_ids",
-    type=click.IntRange(1),
+    type=REQUEST_NUMBER_TYPE,
     multiple=True,
     metavar="NUMBER",
     help="Only this request; may be repeated.",
@@ -274,6 +275,8 @@ def take_part(
     ) as worker:
         run_until_signal(worker, worker.run_once if participation.is_once else None)
         participation.output.write_summary(worker.log.counts)
+        if participation.is_once and worker.unknown:  # The event `unknown` says it.
+            click.get_current_context().exit(MISTAKE_STATUS)
 
 
 def parse_command(

@@ -68,7 +68,8 @@ Examples:
 @click.option(
     "--advance",
     is_flag=True,
-    help="End phases whose time is over, draw judges and share rewards. Needs --keystore.",
+    help="End phases whose time is over, draw judges, share rewards, and call requesters back that "
+    "are contracts. Needs --keystore.",
 )
 @click.option(
     "--withdraw-for", "payees", type=ADDRESS_TYPE, multiple=True, metavar="ADDRESS",
@@ -191,7 +192,7 @@ def _sum_up(view: RequestView, now: int) -> tuple[object, ...]:
     counts = (len(view.commits), len(view.reveals))
     return (
         *(view.key, view.phase, view.ends_at, counts),
-        *(view.panel, view.dispute_panel, is_overdue(view, now)),
+        *(view.panel, view.dispute_panel, is_overdue(view, now), view.callback),
     )
 
 
@@ -267,5 +268,6 @@ def _serialize(client: CouncilClient, view: RequestView, now: int, head: int) ->
         "disputeJudgeBondWei": str(dispute.bond),
         "judged": [to_checksum_address(each) for each in dispute.judges if each in dispute.judged],
         "seedBlock": view.seed_block if 0 < view.seed_block < NO_END else None,
+        "callback": view.callback.value,
         "finalAnswer": view.answer.decode(errors="replace"),
     }

@@ -41,7 +41,8 @@ class AmountType(click.ParamType[int]):
             )
         wei = Fraction(match[1].replace("_", "")) * 10 ** UNITS[match[2] or "wei"]
         if wei.denominator != 1:
-            self.fail(f"{text!r}: must be a whole number of wei", param, ctx)
+            advice = "" if match[2] else f"; for ether pass {match[1]}ether"
+            self.fail(f"{text!r}: must be a whole number of wei{advice}", param, ctx)
         if wei >= MAX_WEI:
             self.fail(f"{text!r}: must be less than 2**96 wei", param, ctx)
         return int(wei)

@@ -59,6 +59,26 @@ class RequestIdType(click.ParamType[int]):
         return int(str(value), 16)
 
 
+class RequestNumberType(click.ParamType[int]):
+    """The number of a council's request, from 1 on."""
+
+    name = "request"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return a request's number."""
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and int(text)):
+            self.fail(
+                f"{text!r}: not the number of a request, from 1 on; `pyevm-agents council watch` "
+                "shows the numbers",
+                param,
+                ctx,
+            )
+        return int(text)
+
+
 class DurationType(click.ParamType[int]):
     """A duration such as `90`, which is seconds, `90s`, `10m`, `2h` or `1d`."""
 
@@ -81,6 +101,7 @@ class DurationType(click.ParamType[int]):
 
 
 ADDRESS_TYPE, REQUEST_TYPE, DURATION_TYPE = AddressType(), RequestIdType(), DurationType()
+REQUEST_NUMBER_TYPE = RequestNumberType()
 
 
 def format_request(request_id: int) -> str:

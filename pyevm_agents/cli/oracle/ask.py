@@ -16,6 +16,7 @@ from pyevm_agents.cli.options.sender import (
 from pyevm_agents.cli.options.types import ADDRESS_TYPE
 from pyevm_agents.cli.oracle.run_output import show_run
 from pyevm_agents.cli.output import err, json_option
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.errors import RemoteFault
 from pyevm_agents.oracle.agent_run import find_started_run, open_agents_oracle
 from pyevm_agents.oracle.contracts import is_agent_v1, open_agent
@@ -48,7 +49,7 @@ wait_option = click.option(
 )
 
 
-@click.command(epilog=ASK_EXAMPLES)
+@click.command(cls=TextCommand, epilog=ASK_EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("prompt")
 @wait_option

@@ -9,6 +9,7 @@ from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.sent_transactions import print_sent
 from pyevm_agents.cli.options.types import ADDRESS_TYPE, format_time
 from pyevm_agents.cli.output import out
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.display import sanitize
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.oracle.contracts import open_human_tool
@@ -19,7 +20,7 @@ Examples:
 """  # noqa: E501 - an address
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=TextCommand, epilog=EXAMPLES)
 @click.argument("tool", type=ADDRESS_TYPE)
 @click.argument("question", type=click.IntRange(1))
 @click.argument("text")

@@ -10,6 +10,7 @@ from eth_utils import to_canonical_address, to_checksum_address
 from rich.markup import escape
 
 from pyevm_agents.abi.not_done import describe_not_done
+from pyevm_agents.cli.agent_entry import find_entry
 from pyevm_agents.cli.known_abis import abi_option, learn_abis
 from pyevm_agents.cli.options.sender import Sender, add_sender_options
 from pyevm_agents.cli.options.sent_transactions import add_advice, explain_reverts
@@ -29,6 +30,7 @@ from pyevm_agents.cli.run_preview import (
     refuse_to_send,
     yes_option,
 )
+from pyevm_agents.cli.text_command import TextCommand
 from pyevm_agents.client.accounts import RevertedError
 from pyevm_agents.client.contract import RemoteContract, require_code
 from pyevm_agents.client.json_rpc import RemoteError
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pyevm_agents.cli.agent_entry import AgentEntry
     from pyevm_agents.cli.run_preview import RunPreview
 
 METHOD_NOT_FOUND = -32601
@@ -54,7 +57,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=TextCommand, epilog=EXAMPLES)
 @click.argument("agent", type=ADDRESS_TYPE)
 @click.argument("instruction")
 @click.option("--call", "is_call", is_flag=True, help="Show what the run would do; send nothing.")
@@ -77,14 +80,17 @@ def ask(  # noqa: PLR0913 - one for each option
     abi_files: Sequence[Path],
     as_json: bool,
 ) -> None:
-    """Give the agent AGENT of `tools deploy` the instruction INSTRUCTION, as the owner.
+    """Give the agent AGENT the instruction INSTRUCTION, which is one argument: quote it.
 
     Simulates the run first, and shows the steps, the transfers, the approvals that stay, the
     balances before and after, and where amounts and accounts differ from the instruction. Then you
     confirm or decline. Without a terminal a run that agrees is sent, and one that differs is not;
     --yes sends both.
 
-    A run of an OwnedAgent is one transaction. After a revert, no tool had an effect. `pyevm-agents
+    An agent of `tools deploy` is asked as its owner. Of an agent without `instruct`, such as a
+    SimpleAgent, the ERC's `run` is called.
+
+    A run of such an agent is one transaction. After a revert, no tool had an effect. `pyevm-agents
     trace` shows the whole prompts of a transaction.
 
     A run of a CallbackAgent waits for the oracle's workers, as `pyevm-agents oracle ask` does. The
@@ -126,10 +132,11 @@ class _Instruction:
 
 
 def _run_embedded(sender: Sender, address: bytes, given: _Instruction) -> None:
-    agent = _open_owned_agent(sender, address)
-    data = agent.artifact.encode_call("instruct", given.text)
+    agent = _open_agent(sender, address)
+    entry = find_entry(sender.client, address)
+    data = entry.encode(given.text)
     with show_waiting("the node runs the agent"):
-        trial = _simulate(sender, agent, data, given.gas)
+        trial = _simulate(sender, agent, data, given.gas, entry)
     screen = choose_screen(as_json=given.as_json, is_asked=given.is_asked)
     if screen is not None:
         print_trial(trial, screen)
@@ -146,7 +153,9 @@ def _run_embedded(sender: Sender, address: bytes, given: _Instruction) -> None:
         out.print("Simulated: nothing was sent.")
 
 
-def _simulate(sender: Sender, agent: RemoteContract, data: bytes, gas: int | None) -> RunTrial:
+def _simulate(
+    sender: Sender, agent: RemoteContract, data: bytes, gas: int | None, entry: AgentEntry
+) -> RunTrial:
     """Return the effects that a run would have.
 
     Raises: AgentsError: the node does not answer, or has no `agent_traceCall` and the run reverts.
@@ -162,7 +171,7 @@ def _simulate(sender: Sender, agent: RemoteContract, data: bytes, gas: int | Non
             raise
         with explain_reverts():
             output = sender.account.read(agent.address, data, gas=gas)
-        return RunTrial(answer=agent.artifact.decode_result("instruct", output))
+        return RunTrial(answer=entry.decode(output))
     return read_trial(told, name, native_symbol=_read_native_symbol(sender))
 
 
@@ -195,7 +204,8 @@ def _send(
     trial: RunTrial,
 ) -> None:
     """Send the run; print hash and gas, and differences from the simulation."""
-    sent = sender.account.transact(agent.address, data, gas=given.gas)
+    with explain_reverts():  # The state may have moved since the simulation.
+        sent = sender.account.transact(agent.address, data, gas=given.gas)
     transaction = "0x" + sent.hash.hex()
     trace: Any = sender.client.request("agent_traceTransaction", [transaction])
     preview = _read_done(sender, transaction, trace)
@@ -242,27 +252,38 @@ def _read_done(sender: Sender, transaction: str, trace: Any) -> RunPreview | Non
     return read_preview({**told, "names": names}, to_checksum_address(sender.account.address))
 
 
-def _open_owned_agent(sender: Sender, address: bytes) -> RemoteContract:
-    """Return the OwnedAgent at an address.
+def _open_agent(sender: Sender, address: bytes) -> RemoteContract:
+    """Return the agent of one transaction at an address.
 
     Raises: ConfigError: no agent, or one of another owner.
     """
     agent = RemoteContract(sender.client, "OwnedAgent", address)
     try:
-        owner, _ = agent.read_all([("owner", ()), ("agentExecutorContract", ())])
+        agent.read("agentExecutorContract")
     except RemoteFault:
         raise
     except AgentsError as error:
         raise ConfigError(
-            f"{agent.checksum_address}: neither an OwnedAgent nor a CallbackAgent; `pyevm-agents "
+            f"{agent.checksum_address}: neither an IERCAgent nor a CallbackAgent; `pyevm-agents "
             "tools deploy` prints the address of a new one"
         ) from error
-    if to_canonical_address(owner) != sender.account.address:
+    owner = _read_owner(agent)
+    if owner is not None and owner != sender.account.address:
         raise ConfigError(
             f"{agent.checksum_address}: its owner is {to_checksum_address(owner)}, who alone may "
             f"run it, not the sender {to_checksum_address(sender.account.address)}"
         )
     return agent
+
+
+def _read_owner(agent: RemoteContract) -> bytes | None:
+    """Return the owner of an agent; None for an agent without one, such as a SimpleAgent."""
+    try:
+        return to_canonical_address(agent.read("owner"))
+    except RemoteFault:
+        raise
+    except AgentsError:
+        return None
 
 
 # -- by callback -- #

@@ -85,10 +85,12 @@ def test_request_is_continued(oracle_chain: OracleChain) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["--callback"], 2, "--callback needs an agent and a prompt"),
+        (["--callback"], 2, "--callback needs TO and PROMPT"),
         (["--callback", "AGENT", "x", "--value", "1"], 2, "--value and --callback exclude"),
         (["--callback", "--request", "0x12"], 2, "not a request ID"),
-        (["AGENT", "x"], 2, "need --callback"),
+        (["AGENT", "x"], 1, "a CallbackAgent, whose model runs off the chain; add --callback"),
+        (["AGENT", "x", "--threads", "1"], 2, "--threads needs --callback"),
+        (["COUNTER", "x"], 1, "reverted"),
         ([], 2, "Missing argument 'TO'"),
         (["--callback", "COUNTER", "x"], 1, "not a CallbackAgent"),
         (["--callback", "--request", "0x" + "12" * 32], 1, "has no event of it"),

@@ -261,12 +261,14 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
     assert said.startswith(f"{told['gasLimit']:,} gas: the lowest limit that succeeds\n")
     assert f"{told['promptGas']:,} for {told['coldTokens']:,} cold" in said
     assert json.loads(commands.said(*words, "--json")) == told
-    by_data = ("estimate", asked["to"], "--data", asked["data"], "--from", asked["from"])
-    assert commands.said(*by_data) == said
+    for same in (("Deposit 10 USDC",), ("--data", asked["data"], "--from", asked["from"])):
+        assert commands.said("estimate", asked["to"], *same) == said
     for wrong, message in (
         (("estimate", "0x12"), "not an address"),
         (("estimate", asked["to"], "--data", "12"), "two hexadecimal digits per byte"),
         (("estimate", asked["to"], "--data", "0x", "--instruct", "x"), "exclude each other"),
+        (("estimate", asked["to"], "x", "--data", "0x"), "PROMPT and --data exclude each other"),
+        (("estimate", "Deposit 10 USDC", asked["to"]), "not an address"),
     ):
         refused = commands.run(*wrong)
         assert refused.exit_code == 2
@@ -274,7 +276,7 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
     nowhere = "0x" + "57" * 20
     no_data = commands.run("estimate", asked["to"])
     assert no_data.exit_code == 1
-    assert "no calldata: give --instruct TEXT or --data HEX" in no_data.stderr
+    assert "no calldata: give a PROMPT or --data HEX" in no_data.stderr
     warned = commands.run("estimate", nowhere, "--data", "0xd09de08a")
     assert warned.exit_code == 0
     assert warned.stderr == f"Warning: {nowhere} is not a contract; the calldata has no effect\n"

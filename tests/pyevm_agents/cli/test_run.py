@@ -11,7 +11,7 @@ from eth_utils import keccak, to_checksum_address
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import NOT_DONE_STATUS
-from pyevm_agents.devnet.chain import CREATE2_DEPLOYER
+from pyevm_agents.devnet.chain import CREATE2_DEPLOYER, DEVELOPMENT_ADDRESS
 from pyevm_agents.manifests.documents import DocumentKind
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
@@ -122,10 +122,16 @@ def test_a_run_stops_after_a_phase_and_keeps_the_rest_for_another_start(tmp_path
     assert (form["status"], form["phase"]) == ("planning", "execute")
 
 
+BEEF = "0x000000000000000000000000000000000000bEEF"
+SIGNER = to_checksum_address(DEVELOPMENT_ADDRESS)
+"""Whose transactions a run without a treasury sends."""
+
+
 def test_an_operator_is_asked_before_the_execution(tmp_path: Path) -> None:
     folder = make_agent(tmp_path, action=PAY)
     result = run(folder, "--confirm", answer="n\n", status=1)
-    assert "write 1: 0x000000000000000000000000000000000000bEEF, 1 wei, 0 bytes" in result.stdout
+    assert f"write 1: {BEEF}, 1 wei, no calldata" in result.stdout
+    assert f"Transfer     0.000000000000000001 ETH from {SIGNER} to {BEEF}" in result.stdout
     assert list_phases(result)[4:] == [("dry_run", "✓"), ("record", "✓")]
     assert "cancelled" in result.stdout
     result = run(folder, "--confirm", answer="y\n")
@@ -152,14 +158,13 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, [*goal, *data, "--confirm"], input="y\n")
     assert result.exit_code == 0, result.output
     assert list_phases(result) == [(name, "✓") for name in PHASES[5:]]
+    for line in ("plan: 1 step", f"write 1: {BEEF}, 1 wei", "Transfer     0.00000000000000"):
+        assert line in result.stdout, "what is asked is shown again"
     result = CliRunner().invoke(main, [*goal, *data])
     assert f"run {run_id}: has ended, completed; `pyevm-agents run GOAL` starts" in result.stderr
     assert "pass --data FOLDER" in CliRunner().invoke(main, goal).stderr
     for words in (["run"], ["run", "x", "--continue", run_id]):
         assert "either a GOAL or --continue" in CliRunner().invoke(main, words).stderr
-
-
-BEEF = "0x000000000000000000000000000000000000bEEF"
 
 
 @pytest.mark.slow  # deploys a treasury

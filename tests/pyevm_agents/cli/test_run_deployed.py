@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from dataclasses import replace
+from runpy import run_path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,6 +141,52 @@ def test_the_default_model_drives_a_run_on_the_chain_of_a_node(tmp_path: Path) -
     summary = "add 7 to the counter: step-1: The counter is: 7; answer: Done. CounterTool:"
     assert summary in result.stdout
     assert result.stdout.splitlines()[-1].endswith("-run-1: completed, 4 receipts")
+
+
+TREASURY_PROGRAM = ROOT / "docs" / "examples" / "token_treasury.py"
+
+
+@pytest.mark.slow  # the real model, and two chains
+@pytest.mark.parametrize("contract", ["OwnedAgent", "SimpleAgent"])
+def test_an_operator_reads_what_a_treasury_would_pay(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    contract: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = TREASURY_PROGRAM.read_text("utf-8")
+    if contract == "SimpleAgent":
+        text = text.replace('"OwnedAgent", treasury.address, ', '"SimpleAgent", ')
+    (tmp_path / "program.py").write_text(text, "utf-8")
+    run_path("program.py")
+    words = [*capsys.readouterr().out.split(), "--data", "runs"]
+    waiting = CliRunner().invoke(main, ["run", "Pay Omar 75", *words])
+    assert waiting.exit_code == 1, waiting.output
+    treasury = f"RunTreasury ({words[3][:6]}…{words[3][-4:]})"
+    question = [
+        f"write 1: {contract} {words[1].removeprefix('payer=')}, 0 ether, run",
+        "Request      Pay Omar 75",
+        f"Transfer     75 USDC (DemoToken) from {treasury} to {OMAR}",
+        f"Balance      2,000 USDC (DemoToken) before, 1,925 USDC (DemoToken) after, of {treasury}",
+    ]
+    assert find_lines(waiting, question) == question
+    is_warned = "Warning: anybody may run agent payer, and the treasury has" in waiting.stderr
+    assert is_warned == (contract == "SimpleAgent")
+    [run_id] = {word for word in waiting.stderr.split() if word.startswith("task-")}
+    command = ["run", "--continue", run_id, *words, "--confirm"]
+    done = CliRunner().invoke(main, command, input="y\n")
+    assert done.exit_code == 0, done.output
+    assert find_lines(done, question) == question
+    assert "step-1: Paid 75 USDC to Omar" in done.stdout
+
+
+OMAR = "0x00000000000000000000000000000000000004a6"
+
+
+def find_lines(result: Result, lines: list[str]) -> list[str]:
+    """Return those lines that were printed, in the order in which they were."""
+    return [line.strip() for line in result.stdout.splitlines() if line.strip() in lines]
 
 
 def deploy(running: Running, name: str, *arguments: object) -> bytes:

@@ -103,7 +103,12 @@ def test_a_confirmed_run_waits_for_its_operator(tmp_path: Path, chain: Chain) ->
         run = plane.run_goal("Pay")
         assert (run.phase, run.waits_for_confirmation) == (Phase.EXECUTE, True)
         expiry = 2**33
-        digest = bytes.fromhex(plane.get_confirmation(run.run_id, expiry).digest[2:])
+        wanted = plane.get_confirmation(run.run_id, expiry)
+        [effects] = wanted.effects
+        [transfer] = effects.transfers
+        assert (effects.failure, transfer.amount) == (None, "1")
+        assert bytes.fromhex(transfer.receiver[2:]) == PAYEE
+        digest = bytes.fromhex(wanted.digest[2:])
         stranger = ConfirmationRequest(
             expiry=expiry, signature=sign(PrivateKey(b"\x01" * 32), digest)
         )

@@ -29,6 +29,7 @@ TRANSACTION_GAS = 16_000_000
 TOKEN_ANSWER = 3
 """`Answer.True` of RewardToken: as ERC-20 says."""
 
+MARKET = "PredictionMarket"
 LOWEST = -(2**31)
 EVENTS = (
     "AgentCommitted(uint256,address,bytes32)",
@@ -123,6 +124,14 @@ class CouncilChain:
             value=REWARD if token == NOBODY else 0,
         )
         return self.count_requests()
+
+    def ask_by_market(self) -> str:
+        """Deploy a market, a contract that asks one agent; return its address."""
+        block = self.ask_node("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC
+        deadline = int(block["timestamp"], 16) + self.phase_seconds
+        terms = (self.oracle, NOBODY, "Is 7 a prime?", 1, BOND, deadline)
+        receipt = self.send(None, load_artifact(MARKET).encode_creation(*terms), REWARD)
+        return to_checksum_address(receipt["contractAddress"])
 
     def count_requests(self) -> int:
         return int(self.read("requestCount"))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.abi.bundled import load_artifact
-from pyevm_agents.council.council_client import CONTRACT
+from pyevm_agents.council.answers import FixedAnswer
+from pyevm_agents.council.council_client import CONTRACT, CouncilClient
 from pyevm_agents.council.limits import RequestLimits
 from pyevm_agents.council.messages import RequestPhase
 from pyevm_agents.council.participants import Judge, Keeper
+from pyevm_agents.council.store import CouncilStore
 from pyevm_agents.display import format_amount
+from pyevm_agents.errors import ConfigError
+from tests.deadlines import HANG_SECONDS
 from tests.pyevm_agents.council.council_chain import BOND, ETHER, HOUR, NOBODY, REWARD, CouncilChain
 from tests.pyevm_agents.council.living import KEYS, CountingAnswer, living
 
@@ -232,7 +239,7 @@ def test_a_judge_is_drawn_and_decides(chain: CouncilChain, tmp_path: Path) -> No
         one.work_until("mined", kind="withdraw")
         assert one.work_until("ended")["outcome"] == "right"
         assert two.work_until("ended")["outcome"] == "wrong"
-        assert judge.work_until("ended")["outcome"] == "upheld"
+        assert judge.work_until("ended")["verdict"] == "upheld"
     assert chain.read("getResolution", number) == (b"Paris", True)
 
 
@@ -264,3 +271,43 @@ def test_tokens_of_a_request_that_ended_before_the_start_are_withdrawn(
             "mined", kind="withdraw", request=(bytes.fromhex(token[2:]).rjust(32, b"\0"), bytes(32))
         )
     assert chain.read("claimable", token, account) == chain.read("claimable", NOBODY, account) == 0
+
+
+def test_an_answer_that_stays_the_same_is_not_computed_again(
+    chain: CouncilChain, tmp_path: Path
+) -> None:
+    chain.fund(KEYS[0])
+    chain.ask()
+    with living(chain, tmp_path / "store", source=FixedAnswer("maybe")) as life:
+        assert "must be one of yes, no" in str(life.work_until("missed")["reason"])
+        assert not life.worker.has_work
+        chain.pass_time(HOUR + 1)  # Nor is it said again that the time is over.
+        life.work()
+        assert life.events.counts == {"commitments": 1, "computing": 1, "missed": 1}
+
+
+@pytest.mark.parametrize("withdraws", [True, False])
+def test_who_takes_one_request_ends_with_it(
+    chain: CouncilChain, tmp_path: Path, *, withdraws: bool
+) -> None:
+    account = chain.fund(KEYS[0])
+    number = chain.ask()
+    limits = RequestLimits(max_bond=BOND, request_ids=frozenset({number}))
+    store = tmp_path / "store"
+    with living(chain, store, limits=limits, poll_seconds=0.01, withdraws=withdraws) as life:
+        thread = threading.Thread(target=life.worker.run, daemon=True)
+        thread.start()
+        thread.join(HANG_SECONDS)
+        assert not thread.is_alive()
+    assert chain.read("phaseOf", number)[0] == RequestPhase.DISTRIBUTED
+    assert (chain.read("claimable", NOBODY, account) == 0) == withdraws
+
+
+def test_a_store_of_another_genesis_names_a_restart(chain: CouncilChain, tmp_path: Path) -> None:
+    with closing(CouncilClient(chain.url, chain.canonical)) as client:
+        identity = chain.identify(client, KEYS[0])
+    with CouncilStore(tmp_path / "store", identity):
+        pass
+    other = replace(identity, genesis_hash=b"\1" * 32)
+    with pytest.raises(ConfigError, match="started again"):
+        CouncilStore(tmp_path / "store", other)

@@ -148,11 +148,15 @@ def test_a_dispute_is_decided(
     disputed: Disputed, sources: list[Decides], answer: bytes, outcomes: list[int]
 ) -> None:
     lives = [disputed.open_judge(3 + place, each) for place, each in enumerate(sources)]
+    dispute = "overturned" if outcomes[2] == OVERTURNED else "upheld"
+    if outcomes[3:] == [NONE] * 3:
+        dispute = "undecided"
     disputed.decide(*lives)
     assert disputed.chain.read("getResolution", disputed.number) == (answer, True)
     assert disputed.read_outcomes() == outcomes
     for life, outcome in zip(lives, outcomes[3:], strict=True):
-        assert life.work_until("ended")["outcome"] == OUTCOMES[outcome]
+        ended = life.work_until("ended")
+        assert (ended["verdict"], ended["dispute"]) == (OUTCOMES[outcome], dispute)
         assert life.events.counts["rejected"] == 0
     assert sources[0].cases[-1] == b"Paris"
     lives[0].work_until("mined", kind="withdraw")

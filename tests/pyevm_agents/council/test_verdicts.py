@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
-from pyevm_agents.council.answers import CommandAnswer, NoAnswerError, fit_options
+from pyevm_agents.council.answers import (
+    CommandAnswer,
+    ModelAnswer,
+    NoAnswerError,
+    SameAnswerError,
+    fit_options,
+)
 from pyevm_agents.council.messages import NOBODY, CouncilRequest, Panel, RequestPhase, RequestView
 from pyevm_agents.council.verdicts import ModelVerdict, build_prompt, read_verdict
 
@@ -155,3 +161,12 @@ def test_a_command_reads_the_request() -> None:
     assert CommandAnswer([sys.executable, "-c", program], 60).answer(view_of().request) == b"Where?"
     with pytest.raises(NoAnswerError, match="can't be started"):
         CommandAnswer(["/nowhere"], 60).answer(view_of().request)
+
+
+def test_a_model_that_names_no_option_is_not_asked_again() -> None:
+    view = view_of(b"yes", specifications="OPTIONS: yes|no")
+    model: AskedModel = Said("Noa cancelled")  # type: ignore[assignment] # has what is used of it
+    with pytest.raises(SameAnswerError, match="--answer-command"):
+        ModelAnswer(model).answer(view.request)
+    with pytest.raises(SameAnswerError, match="--verdict-command"):
+        judge(view, "9", "Noa cancelled")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from precompiles.numeric_model import NumericFaultError
-from pyevm_agents.errors import EngineFault
+from pyevm_agents.errors import EngineFault, NotDoneError
 from pyevm_agents.lifecycle.budget import BudgetExceededError, RunCancelledError
 from pyevm_agents.lifecycle.execution import get_child_starter
 from pyevm_agents.lifecycle.local_chain import LocalDraft
+from pyevm_agents.lifecycle.onchain_agent import OnchainRunError
 from pyevm_agents.lifecycle.orchestrator import Orchestrator
 from pyevm_agents.lifecycle.records import DiscoverResult
 from pyevm_agents.lifecycle.statuses import Phase, RunStatus
+from pyevm_agents.lifecycle.untrusted_agents import describe_exception
 from tests.pyevm_agents.lifecycle.run_bench import (
     AddingAgent,
     Addition,
@@ -30,6 +32,24 @@ if TYPE_CHECKING:
     from pyevm_agents.lifecycle.records import PlanStep, Task
     from pyevm_agents.lifecycle.store import StoredRun
     from tests.pyevm_agents.lifecycle.run_bench import RunBench
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OnchainRunError("run of payer: OverLimit"), "run of payer: OverLimit"),
+        (NotDoneError("not done: I can't", "I can't"), "not done: I can't"),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (EngineFault("died"), "EngineFault: died"),
+        (RunCancelledError("by nobody"), "RunCancelledError: by nobody"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_a_failure_names_a_class_where_the_text_alone_does_not_tell(
+    error: Exception, text: str
+) -> None:
+    assert describe_exception(error, is_named=True) == text
+
 
 ONE_STEP = {"step-1": Addition()}
 PROPERTIES = ("slug", "version", "identity_mode", "manifest")

@@ -70,6 +70,8 @@ def join_words(result: Result) -> str:
         (("--answer", "yes", "--all"), "--answer: needs --request NUMBER"),
         ((*ANSWER, "--answer-command", "true"), "exclude each other; pass one"),
         (("--all", "--answer-command", "'"), "No closing quotation"),
+        (("--request", "two", "--answer", "yes"), "'two': not the number of a request"),
+        (("--request", "0", "--answer", "yes"), "'0': not the number of a request"),
         (("--request", "1", "--answer", ""), "answer of 0 bytes: must be 1 to 2,048"),
         (ANSWER, f"info agent {ACCOUNT}: has no ether to pay for transactions"),
     ],
@@ -181,6 +183,20 @@ def test_a_keeper_advances(chain: CouncilChain, tmp_path: Path) -> None:
     assert "failed" in run(chain, tmp_path, "watch").output
 
 
+def test_a_keeper_calls_a_requester_back(chain: CouncilChain, tmp_path: Path) -> None:
+    chain.fund(KEY)
+    chain.ask_by_market()
+    chain.pass_time(HOUR + 1)
+    chain.call("advance", 1)
+    for state in ("pending", "called"):
+        [form] = read_lines(run(chain, tmp_path, "watch", "--json").stdout)
+        assert form["callback"] == state
+        assert "callback" in str(form["whoCanAct"])
+        result = run(chain, tmp_path, "watch", "--advance")
+        assert result.exit_code == 0, result.output
+    assert "nothing was due" in result.output
+
+
 def test_a_keeper_sends_others_what_they_may_withdraw(chain: CouncilChain, tmp_path: Path) -> None:
     """A requester that is a contract of the ERC alone could never take its refund."""
     chain.fund(KEY)
@@ -209,6 +225,7 @@ def test_a_request_that_is_not_there_is_named(chain: CouncilChain, tmp_path: Pat
     assert result.exit_code == 2
     assert f"request 9: {told}; its last one is 1" in join_words(result)
     result = run(chain, tmp_path, "join", "--request", "9", "--answer", "yes")
+    assert result.exit_code == 2
     assert f"request 9 reason {told} yet; its last one is 1" in join_words(result)
     assert "skipped" not in result.output
     assert "summary nothing was due" in join_words(result)

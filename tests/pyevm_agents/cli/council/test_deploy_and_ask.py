@@ -166,7 +166,7 @@ def test_people_read_what_a_question_pays(chain: CouncilChain) -> None:
     ("words", "message"),
     [
         ((" ",), "QUESTION: must not be empty"),
-        ((QUESTION, "--option", "yes"), "--option: 1 given; must be 2 to 16"),
+        ((QUESTION, "--option", "yes"), "--option: 1 given; must be 2 to 16: repeat --option"),
         ((QUESTION, "--option", "a", "--option", "a"), "given twice: a, a; pass each once"),
         ((QUESTION, "--option", "a|b", "--option", "c"), "'a|b': must have 1 to 64 bytes, no |"),
         ((QUESTION, "--option", "", "--option", "c"), "'': must have 1 to 64 bytes"),

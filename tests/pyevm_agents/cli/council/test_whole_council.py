@@ -119,6 +119,7 @@ def test_a_council_of_three_agents_and_a_judge(node: RunningNode, tmp_path: Path
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DISTRIBUTED)
         council.wait_until(lambda: council.read_claimable(*KEYS[:4]) == [0] * 4)
         council.wait_until(lambda: council.has_ended(*AGENTS, "judge"))
+        council.wait_for_end("text")  # Its request is over.
         council.end_all()
         judged = council.find_event("judge", "judged")
         assert judged["reasoning"].startswith("model smollm2-135m-react: ")
@@ -126,7 +127,7 @@ def test_a_council_of_three_agents_and_a_judge(node: RunningNode, tmp_path: Path
         outcomes = [council.find_event(name, "ended")["outcome"] for name in AGENTS]
         assert outcomes.count("right") == judged["winners"] > 0
         assert outcomes.count("wrong") == len(AGENTS) - judged["winners"]
-        assert council.find_event("judge", "ended")["outcome"] == "upheld"
+        assert council.find_event("judge", "ended")["verdict"] == "upheld"
         for name, outcome in zip(AGENTS, outcomes, strict=True):
             was_paid = "claimable" in {each["event"] for each in council.read_events(name)}
             assert was_paid == (outcome == "right")
@@ -157,7 +158,8 @@ def test_a_dispute_overturns_a_vote(node: RunningNode, tmp_path: Path) -> None:
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DISPUTE_DRAW)
         chain.ask_node("anvil_mine", "0x3")
         council.wait_until(lambda: council.read_phase(number) == RequestPhase.DISTRIBUTED)
-        council.wait_for_end("disputer")
+        for name in ("disputer", "agent 0", "agent 1", "agent 2"):
+            council.wait_for_end(name)
         council.wait_until(lambda: council.read_claimable(*KEYS) == [0] * len(KEYS))
         council.wait_until(lambda: council.has_ended("judge 0"))
         council.end_all()

@@ -36,6 +36,11 @@ def test_what_is_no_amount_is_refused(text: str) -> None:
         AMOUNT_TYPE.convert(text, None, None)
 
 
+def test_a_part_of_a_wei_is_taken_for_ether() -> None:
+    with pytest.raises(click.BadParameter, match=r"pass 0\.1ether"):
+        AMOUNT_TYPE.convert("0.1", None, None)
+
+
 @pytest.mark.parametrize(
     ("wei", "text"),
     [

@@ -313,8 +313,8 @@ def test_only_the_owner_asks(swap_node: SwapNode, deployed: dict[str, Any]) -> N
 def test_an_address_without_an_agent(swap_node: SwapNode, deployed: dict[str, Any]) -> None:
     for address, message in {
         OTHER: "no contract on chain 31337",
-        swap_node.place("USDT"): "neither an OwnedAgent nor a CallbackAgent",
-        deployed["account"]: "neither an OwnedAgent nor a CallbackAgent",
+        swap_node.place("USDT"): "neither an IERCAgent nor a CallbackAgent",
+        deployed["account"]: "neither an IERCAgent nor a CallbackAgent",
     }.items():
         result = swap_node.run("ask", address, "INSTRUCTION", status=2)
         assert message in " ".join(result.stderr.split())
