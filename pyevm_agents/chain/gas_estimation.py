@@ -16,7 +16,7 @@ from eth.constants import GAS_CALLSTIPEND
 from eth.vm.opcode_values import GAS, SSTORE
 
 from pyevm_agents.vm import AgentComputation
-from pyevm_agents.vm.opcodes import STORE_LEAVES_GAS
+from pyevm_agents.vm.interpreter import STORE_LEAVES_GAS
 from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:

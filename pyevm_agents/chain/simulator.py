@@ -229,7 +229,7 @@ class ChainSimulator(ChainReader):
         header = self.build_first_header(record)
         vm = create_vm(self._chain, self.get_replay_vm_class(block.header), header, trace)
         if isinstance(vm.state, AgentState):
-            vm.state.allow_interruption(interruption)
+            vm.state.interruption = interruption
         vm.block_preprocessing(block)
         for transaction in block.transactions[:index]:
             receipt, _ = vm.apply_transaction(header, transaction)
@@ -318,7 +318,7 @@ class ChainSimulator(ChainReader):
             state.shown_base_fee_wei = base_fee if sees_fee else None
             state.shown_blob_base_fee_wei = override.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
-            state.allow_interruption(call.interruption)
+            state.interruption = call.interruption
         self._begin_block_if_new(state, meant)
         apply_overrides(state, overrides or {})
         return state

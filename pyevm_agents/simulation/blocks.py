@@ -203,7 +203,7 @@ class Simulation:
         before = plain.get_prev_hashes(self._base.hash, ChainDB(self._db)) or ()
         vm.parents = itertools.chain([*self._hashes], before)
         if isinstance(vm.state, AgentState):
-            vm.state.allow_interruption(self._interruption)
+            vm.state.interruption = self._interruption
         return vm
 
     def _execute(

@@ -28,6 +28,7 @@ from pyevm_agents.tracing.frames import (
 from pyevm_agents.tracing.gas import REORDERED, constant_gas, explain_out_of_gas, get_meter
 from pyevm_agents.tracing.opcodes import CALLS, CREATES, SELFDESTRUCT, SSTORE, check_stack_height
 from pyevm_agents.tracing.tracer import OpcodeStep, TracedLog, get_stack
+from pyevm_agents.vm.interpreter import price_out
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
@@ -48,6 +49,7 @@ class TracerDispatcher:
         self._open_calls: list[OpenCall] = []
         self._has_entered = False
         self.watched_opcodes = tracer.watched_opcodes | OWN_OPCODES
+        self.prices = price_out(self.watched_opcodes)
 
     # -- the transaction -- #
 

@@ -15,7 +15,7 @@ from pyevm_agents.tracing.dispatch import TracerDispatcher
 from pyevm_agents.tracing.gas import TracedGasMeter
 from pyevm_agents.tracing.tracer import TransactionStart, get_stack
 from pyevm_agents.vm import AgentComputation, AgentState, AgentTransactionExecutor
-from pyevm_agents.vm.jump_destinations import AgentCode
+from pyevm_agents.vm.agent_code import AgentCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.tracing.tracer import Tracer
-    from pyevm_agents.vm import AgentVM
+    from pyevm_agents.vm import AgentVM, Interruption
 
     TracerChooser = Callable[[SignedTransactionAPI], Tracer | None]
 
@@ -90,7 +90,7 @@ class _TracedMixin(AgentComputation):
         self.requested_memory_bytes = 0
         super().__init__(state, message, transaction_context)
         if self.recorder is not None and message.code:
-            self.code = _TracedCode(message.code, self, self.recorder)
+            self.code = _TracedCode(message.code, self.interruption, self, self.recorder)
 
     def _configure_gas_meter(self) -> GasMeter:
         meter = super()._configure_gas_meter()
@@ -141,28 +141,31 @@ class _TracedMixin(AgentComputation):
 class _TracedCode(AgentCode):
     """Code that reports the execution of opcodes."""
 
-    def __init__(self, code: bytes, computation: _TracedMixin, recorder: TracerDispatcher) -> None:
-        super().__init__(code)
+    def __init__(
+        self,
+        code: bytes,
+        interruption: Interruption | None,
+        computation: _TracedMixin,
+        recorder: TracerDispatcher,
+    ) -> None:
+        super().__init__(code, interruption)
         self._computation = computation
         self._recorder = recorder
+        self.prices = recorder.prices
         self.op = STOP
         """The current opcode."""
 
         self.height = 0
         """Stack height before it."""
 
-    def __iter__(self) -> Iterator[int]:
-        """Yield opcodes like py-evm's stream; each is executed before the next is requested."""
-        code, computation, recorder = self._raw_code_bytes, self._computation, self._recorder
-        watched, end = recorder.watched_opcodes, len(code)
-        items = get_stack(computation).values
-        while True:
-            pc = self.program_counter
-            op = code[pc] if pc < end else STOP
-            self.program_counter = pc + 1
+    def observe(self, opcodes: Iterator[int]) -> Iterator[int]:
+        """Yield opcodes; report those that are watched. Raises: InterruptedExecutionError."""
+        computation, recorder = self._computation, self._recorder
+        watched, items = recorder.watched_opcodes, get_stack(computation).values
+        for op in super().observe(opcodes):
             self.op, self.height = op, len(items)
             if op in watched:
-                recorder.before_opcode(computation, pc, op)
+                recorder.before_opcode(computation, self.program_counter - 1, op)
                 yield op
                 recorder.after_opcode(computation)
             else:

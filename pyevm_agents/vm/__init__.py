@@ -15,7 +15,8 @@ These are the only subclasses of py-evm's VM classes.
 * forks.py: parameters of the forks; blobs.py: of their blobs
 * fork_block.py: the block of a remote chain that a chain continues
 * configure.py: the VM and chain classes of one chain
-* opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
+* interpreter.py: the loop that executes the frequent opcodes; opcodes.py: all opcodes
+* agent_code.py, jump_destinations.py: bytecode
 * metadata_cache.py: cached reads of tool metadata
 * stack_depth.py: Python's stack
 * modexp.py, bn254.py, kzg.py, bls12_381.py, p256.py: precompiles

@@ -13,12 +13,11 @@ from eth.vm.forks.london.constants import EIP3541_RESERVED_STARTING_BYTE
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth.vm.logic.invalid import InvalidOpcode
-from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
 from pyevm_agents.vm import bls12_381, bn254, modexp, p256
+from pyevm_agents.vm.agent_code import AgentCode
 from pyevm_agents.vm.balances import fail_call, is_overflowing
-from pyevm_agents.vm.jump_destinations import AgentCode
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.vm.metadata_cache import (
     CachedRead,
@@ -27,7 +26,12 @@ from pyevm_agents.vm.metadata_cache import (
     is_metadata_read,
     put_cached_read,
 )
-from pyevm_agents.vm.opcodes import CANCUN_OPCODES, OSAKA_OPCODES, PRAGUE_OPCODES
+from pyevm_agents.vm.opcodes import (
+    CANCUN_OPCODES,
+    INTERPRETED_OPCODES,
+    OSAKA_OPCODES,
+    PRAGUE_OPCODES,
+)
 from pyevm_agents.vm.stack_depth import iter_computations, run_at_depth
 from pyevm_agents.vm.state import NestedCallError, WatchedState
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
     from precompiles.executor import ExecutorObserver, Inference, PromptCharged
     from precompiles.language_model import Generation, GenerationRequest
+    from pyevm_agents.vm.interruption import Interruption
 
 
 SMALL_CALL_BYTES = 1_024
@@ -81,6 +86,9 @@ class AgentComputation(CancunComputation):
     code_size_bytes: ClassVar[int] = EIP170_CODE_SIZE_LIMIT
     """Upper bound of a contract's code. Initcode may have twice as much (EIP-3860)."""
 
+    has_plain_opcodes: ClassVar[bool] = True
+    """Whether the interpreter's loop may execute its opcodes: the class has no other ones."""
+
     remembers_reads: ClassVar[bool] = True
     """Whether pure metadata reads are cached. Tracers and changed instructions switch it off."""
 
@@ -90,15 +98,26 @@ class AgentComputation(CancunComputation):
     inference: Inference | None = None
     """On a call of the executor that succeeded: its result."""
 
+    def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 - as Python's
+        """Note whether a subclass has opcodes of its own."""
+        super().__init_subclass__(**options)
+        opcodes: Any = cls.opcodes
+        cls.has_plain_opcodes = INTERPRETED_OPCODES.items() <= opcodes.items()
+
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
     ) -> None:
         super().__init__(state, message, transaction_context)
         if message.code:
             is_watched = self.remembers_reads and is_metadata_read(message, self.precompiles)
-            self.code = (PurityTrackingCode if is_watched else AgentCode)(message.code)
-        if isinstance(state, WatchedState) and state.watched_opcodes is not None:
-            self.opcodes = state.watched_opcodes  # type: ignore[assignment] # read alone
+            self.code = (PurityTrackingCode if is_watched else AgentCode)(
+                message.code, self.interruption
+            )
+
+    @property
+    def interruption(self) -> Interruption | None:
+        """The switch, if any, that ends the execution."""
+        return self.state.interruption if isinstance(self.state, WatchedState) else None
 
     @classmethod
     def apply_computation(
@@ -108,13 +127,13 @@ class AgentComputation(CancunComputation):
         transaction_context: TransactionContextAPI,
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
-        """Execute a message as py-evm does, in a faster loop if the message has code.
+        """Execute a message as py-evm does, by the interpreter's loop if it may be.
 
-        py-evm's loop uses a generator and checks the log level for each opcode. This loop is
-        inline: a separate function would add a level of Python's stack to each call.
+        The loop ends before each instruction that may make a call, which is executed here: a call
+        needs no more of Python's stack than in py-evm.
         """
-        is_call_of_code = not message.is_create and message.code_address not in cls._precompiles
-        if not is_call_of_code or cls.logger.show_debug2:
+        is_precompile = not message.is_create and message.code_address in cls._precompiles
+        if is_precompile or cls.logger.show_debug2:
             return super().apply_computation(
                 state, message, transaction_context, parent_computation
             )
@@ -122,26 +141,24 @@ class AgentComputation(CancunComputation):
             computation.contracts_created = (
                 [] if parent_computation is None else parent_computation.contracts_created
             )
+            if message.is_create:
+                if computation.is_origin_computation:
+                    cls.consume_initcode_gas_cost(computation)
+                computation.contracts_created.append(message.storage_address)
             code: Any = computation.code
             steps: Any = computation.opcodes
+            is_plain = cls.has_plain_opcodes and isinstance(code, AgentCode)
             try:
-                if type(code) is AgentCode:
-                    raw = code._raw_code_bytes  # noqa: SLF001 - there is no quick way in
-                    end = len(raw)
-                    while (at := code.program_counter) < end:
-                        code.program_counter = at + 1
-                        try:
-                            step = steps[raw[at]]
-                        except KeyError:
-                            step = InvalidOpcode(raw[at])
-                        step(computation)
-                    steps[STOP](computation)
-                else:  # A code stream that observes each opcode.
-                    for opcode in code:
-                        (steps.get(opcode) or InvalidOpcode(opcode))(computation)
+                for opcode in code.iter_left(computation) if is_plain else code:
+                    (steps.get(opcode) or InvalidOpcode(opcode))(computation)
             except Halt:
                 pass
         return computation
+
+    def note_store(self, gas: int) -> None:
+        """Record a SSTORE, before which this much gas remains."""
+        least = self.least_gas_at_store
+        self.least_gas_at_store = gas if least is None else min(least, gas)
 
     @classmethod
     def validate_create_message(cls, message: MessageAPI) -> None:

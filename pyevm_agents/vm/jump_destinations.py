@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from eth.vm.code_stream import CodeStream
 from eth.vm.opcode_values import JUMPDEST, PUSH1, PUSH32
 
 REMEMBERED_CODES = 1_024
@@ -51,21 +50,6 @@ class JumpDestinations:
                 at += opcode - PUSH1 + 1
             at += 1
         self._at = at
-
-
-class AgentCode(CodeStream):
-    """A code stream with cached jump destinations."""
-
-    __slots__ = ("_jumps",)
-
-    def __init__(self, code: bytes) -> None:
-        super().__init__(code)
-        self._jumps = get_jump_destinations(code)
-        self.valid_positions = self._jumps.known
-
-    def is_valid_opcode(self, position: int) -> bool:
-        """Whether a position, at which py-evm found a JUMPDEST, is a valid destination."""
-        return self._jumps.is_valid(position)
 
 
 @lru_cache(REMEMBERED_CODES)

@@ -19,13 +19,16 @@ from eth.vm import opcode_values as op
 from lru import LRU
 
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_METADATA_BYTES
-from pyevm_agents.vm.jump_destinations import AgentCode
+from pyevm_agents.vm.agent_code import AgentCode
+from pyevm_agents.vm.interpreter import price_out
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from eth.abc import ComputationAPI, MessageAPI
     from eth_typing import Address
+
+    from pyevm_agents.vm.interruption import Interruption
 
 REMEMBERED_READS = 1_024
 """Size of the LRU. An entry holds the code, at most 24 KiB, and an output of at most
@@ -46,6 +49,9 @@ PURE_OPCODES = frozenset(
 )
 """Instructions that depend on code, calldata, stack and memory only; with CALLVALUE and
 RETURNDATASIZE, which are 0 in a call without value and without nested calls."""
+
+_PURE_PRICES = price_out(frozenset(range(256)) - PURE_OPCODES)
+"""`interpret` executes pure opcodes only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +109,15 @@ class PurityTrackingCode(AgentCode):
 
     __slots__ = ("is_pure",)
 
-    def __init__(self, code: bytes) -> None:
-        super().__init__(code)
+    prices = _PURE_PRICES
+
+    def __init__(self, code: bytes, interruption: Interruption | None = None) -> None:
+        super().__init__(code, interruption)
         self.is_pure = True
 
-    def __iter__(self) -> Iterator[int]:
-        """Yield the opcodes as py-evm's stream does."""
-        stream = super().__iter__()
-        for opcode in stream:
+    def observe(self, opcodes: Iterator[int]) -> Iterator[int]:
+        """Yield opcodes; record whether each is pure. Raises: InterruptedExecutionError."""
+        for opcode in super().observe(opcodes):
             if opcode not in PURE_OPCODES:
                 self.is_pure = False
-                yield opcode
-                break
             yield opcode
-        yield from stream

@@ -8,7 +8,7 @@ CREATE2 fail for too much initcode whatever else is wrong.
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from eth._utils.address import force_bytes_to_address
 from eth.vm.forks.cancun.computation import CancunComputation
@@ -18,7 +18,7 @@ from eth.vm.opcode_values import CREATE, CREATE2, GAS, SELFDESTRUCT, SSTORE
 from eth.vm.stack import to_bytes, to_int
 
 from pyevm_agents.vm.balances import require_room
-from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
+from pyevm_agents.vm.interpreter import OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,35 +28,14 @@ if TYPE_CHECKING:
 CLZ, CLZ_GAS = 0x1E, 5
 """Source: EIP-7939."""
 
-STORE_LEAVES_GAS = 2_301
-"""Gas that must remain before SSTORE. Source: EIP-2200."""
-
 CREATE_ITEMS = 3
 """Stack items of CREATE, of which the deepest is the size of the initcode."""
-
-
-class GasObserver(Protocol):
-    """A computation that records the use of the remaining gas."""
-
-    executed_gas_opcode: bool
-    """Whether GAS was executed."""
-
-    least_gas_at_store: int | None
-    """The least remaining gas at a SSTORE; None if there was none."""
-
-
-def observe_gas(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
-    """Return opcodes that record their use of gas in a `GasObserver`."""
-    return opcodes | {
-        GAS: _wrap_opcode(opcodes[GAS], _note_gas),
-        SSTORE: _wrap_opcode(opcodes[SSTORE], _note_store),
-    }
 
 
 def _wrap_opcode(opcode: Any, note: Callable[[Any], None]) -> OpcodeAPI:  # noqa: ANN401 - py-evm's fast kind has no type
     logic = opcode.logic_fn
 
-    def observe_and_run(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
+    def observe_and_run(computation: Any) -> None:  # noqa: ANN401 - an `AgentComputation`
         note(computation)
         logic(computation)
 
@@ -94,23 +73,33 @@ def _guard_create(opcode: Any) -> OpcodeAPI:  # noqa: ANN401 - see `_wrap_opcode
     return cast("OpcodeAPI", create)
 
 
-def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
+def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `_wrap_opcode`
     computation.executed_gas_opcode = True
 
 
-def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
-    left, least = computation.get_gas_remaining(), computation.least_gas_at_store
-    computation.least_gas_at_store = left if least is None else min(least, left)
+def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `_wrap_opcode`
+    computation.note_store(computation.get_gas_remaining())
+
+
+INTERPRETED_OPCODES: dict[int, OpcodeAPI] = {
+    **OPCODES,
+    SSTORE: _wrap_opcode(OPCODES[SSTORE], _note_store),
+}
+"""What the interpreter's loop executes where nothing observes each opcode."""
 
 
 def _extend(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
-    """Return a fork's opcodes in their fast and observing forms."""
-    extended = observe_gas(add_fast_opcodes(opcodes))
-    return extended | {
-        SELFDESTRUCT: _guard_selfdestruct(extended[SELFDESTRUCT]),
-        CREATE: _guard_create(extended[CREATE]),
-        CREATE2: _guard_create(extended[CREATE2]),
-    }
+    """Return a fork's opcodes in their observing and guarding forms."""
+    return (
+        opcodes
+        | INTERPRETED_OPCODES
+        | {
+            GAS: _wrap_opcode(opcodes[GAS], _note_gas),
+            SELFDESTRUCT: _guard_selfdestruct(opcodes[SELFDESTRUCT]),
+            CREATE: _guard_create(opcodes[CREATE]),
+            CREATE2: _guard_create(opcodes[CREATE2]),
+        }
+    )
 
 
 CANCUN_OPCODES = _extend(CancunComputation.opcodes)

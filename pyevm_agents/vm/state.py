@@ -8,9 +8,7 @@ from eth.vm.forks.cancun.state import CancunState
 from eth_utils import get_extended_debug_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eth.abc import ComputationAPI, OpcodeAPI, SignedTransactionAPI, TransactionContextAPI
+    from eth.abc import ComputationAPI, SignedTransactionAPI, TransactionContextAPI
 
     from pyevm_agents.vm.interruption import Interruption
 
@@ -44,8 +42,8 @@ class WatchedState(CancunState):
     forbids_nested_calls: bool = False
     """Whether a nested call or creation raises `NestedCallError`."""
 
-    watched_opcodes: Mapping[int, OpcodeAPI] | None = None
-    """Opcodes of a simulated call that can be interrupted; None for the fork's."""
+    interruption: Interruption | None = None
+    """The switch, if any, that ends the executions on this state."""
 
     shown_base_fee_wei: int | None = None
     """Value of BASEFEE in a simulated call; None for the block's."""
@@ -61,11 +59,6 @@ class WatchedState(CancunState):
 
     _retained_bytes: tuple[TransactionContextAPI | None, int] = (None, 0)
     """A transaction, and the size of the calldata that its computations retain."""
-
-    def allow_interruption(self, interruption: Interruption | None) -> None:
-        """Let a switch, if any, end the executions on this state."""
-        if interruption is not None:
-            self.watched_opcodes = interruption.watch(self.computation_class.opcodes)
 
     def try_reserve_bytes(
         self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int

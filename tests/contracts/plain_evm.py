@@ -12,7 +12,6 @@ from eth.chains.base import MiningChain
 from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.db.atomic import AtomicDB
 from eth.vm.forks.prague import PragueVM
-from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState
 from eth.vm.message import Message
 from eth.vm.transaction_context import BaseTransactionContext
@@ -22,7 +21,7 @@ from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types
 
 from pyevm_agents.abi.bundled import Artifact, load_artifact
-from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
+from pyevm_agents.vm.computation import PragueAgentComputation
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 
 if TYPE_CHECKING:
@@ -229,20 +228,14 @@ class Evm:
         ]
 
 
-class FastComputation(PragueComputation):
-    """py-evm's opcodes, the frequent ones faster. `test_fast_opcodes` compares them."""
-
-    opcodes = add_fast_opcodes(PragueComputation.opcodes)
-
-
 class FastState(PragueState):
-    """The state of such computations."""
+    """py-evm's state with the interpreter's loop. `test_interpreter` compares it with py-evm's."""
 
-    computation_class = FastComputation
+    computation_class = PragueAgentComputation
 
 
 class FastVM(PragueVM):
-    """py-evm's Prague with such computations."""
+    """py-evm's Prague with such states."""
 
     _state_class = FastState
 

@@ -44,10 +44,8 @@ REQUESTS: dict[str, list[Any]] = {
 
 def ended(interruption: Interruption) -> str | None:
     """Return the reason for which executions end."""
-    opcodes: dict[int, Any] = {0: lambda _: None}
-    run: Any = interruption.watch(opcodes)[0]
     try:
-        run(None)
+        interruption.raise_if_ended()
     except InterruptedExecutionError as error:
         return str(error)
     return None

@@ -11,7 +11,8 @@ from eth.vm.opcode_values import JUMPDEST
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.vm.jump_destinations import AgentCode, JumpDestinations, get_jump_destinations
+from pyevm_agents.vm.agent_code import AgentCode
+from pyevm_agents.vm.jump_destinations import JumpDestinations, get_jump_destinations
 
 BYTES = st.sampled_from([0x00, 0x5B, 0x5B, 0x60, 0x61, 0x62, 0x7E, 0x7F]) | st.integers(0, 255)
 if TYPE_CHECKING:

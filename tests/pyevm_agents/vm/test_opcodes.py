@@ -5,15 +5,25 @@ from __future__ import annotations
 from inspect import unwrap
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.prague.computation import PragueComputation
-from eth.vm.opcode_values import GAS, SSTORE
+from eth.vm.opcode_values import SSTORE
 from eth_typing import Address
 
-from pyevm_agents.vm.opcodes import PRAGUE_OPCODES
+from pyevm_agents.vm.opcodes import (
+    CANCUN_OPCODES,
+    CLZ,
+    INTERPRETED_OPCODES,
+    OSAKA_OPCODES,
+    PRAGUE_OPCODES,
+)
 from tests.pyevm_agents.tracing.assembler import asm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from eth.abc import OpcodeAPI
 
     from tests.chain_bench import Bench
 
@@ -22,14 +32,24 @@ if TYPE_CHECKING:
 CONTRACT = Address(b"\xcc" * 20)
 
 
-def test_names_and_prices_are_py_evms() -> None:
-    theirs = PragueComputation.opcodes
-    assert PRAGUE_OPCODES.keys() == theirs.keys()
-    assert all(PRAGUE_OPCODES[code] is not theirs[code] for code in (GAS, SSTORE))
-    for code in theirs:
-        ours: Any = unwrap(PRAGUE_OPCODES[code])
-        its: Any = unwrap(theirs[code])
+@pytest.mark.parametrize(
+    ("opcodes", "theirs"),
+    [
+        (CANCUN_OPCODES, CancunComputation.opcodes),
+        (PRAGUE_OPCODES, PragueComputation.opcodes),
+        (OSAKA_OPCODES, {**PragueComputation.opcodes, CLZ: OSAKA_OPCODES[CLZ]}),
+    ],
+)
+def test_names_and_prices_are_py_evms(
+    opcodes: dict[int, OpcodeAPI], theirs: dict[int, OpcodeAPI]
+) -> None:
+    assert opcodes.keys() == theirs.keys()
+    for code, its_opcode in theirs.items():
+        ours: Any = unwrap(opcodes[code])
+        its: Any = unwrap(its_opcode)
         assert (ours.mnemonic, ours.gas_cost) == (its.mnemonic, its.gas_cost)
+        if code in INTERPRETED_OPCODES.keys() - {SSTORE}:  # Which takes note of the gas.
+            assert ours.logic_fn is its.logic_fn
 
 
 def test_a_store_is_noted_with_the_gas_that_was_left(bench: MakeBench) -> None:
