@@ -57,16 +57,9 @@ class AgentCode(CodeStream):
         Raises: InterruptedExecutionError.
         """
         for opcode in opcodes:
-            self.raise_if_interrupted()
+            if self._interruption is not None:
+                self._interruption.raise_if_ended()
             yield opcode
-
-    def raise_if_interrupted(self) -> None:
-        """End an execution that was interrupted.
-
-        Raises: InterruptedExecutionError.
-        """
-        if self._interruption is not None:
-            self._interruption.raise_if_ended()
 
     def _iter_all(self) -> Iterator[int]:
         raw, end = self._raw_code_bytes, self._length_cache
