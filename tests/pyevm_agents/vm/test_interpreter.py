@@ -258,14 +258,19 @@ def test_programs(
     )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(
-    items=st.lists(words, max_size=4),
-    code=st.sampled_from(sorted(OPCODES)),
-    gas=st.integers(0, 130) | st.sampled_from([2_300, 2_301, 5_000, 10**6]),
+    items=st.lists(small.map(push) | words, max_size=6),
+    code=st.sampled_from(sorted(OPCODES.keys() - set(range(op.PUSH1, op.SWAP16 + 1))))
+    | st.integers(op.PUSH1, op.SWAP16),
+    gas=st.integers(0, 130) | st.sampled_from([2_300, 2_301, 5_000]) | st.just(10**6),
+    is_static=st.booleans(),
 )
-def test_each_opcode(state: StateAPI, items: list[bytes], code: int, gas: int) -> None:
-    require_same(state, b"".join(items) + bytes([code]) + b"\x59", b"data", gas)
+def test_each_opcode(
+    *, state: StateAPI, items: list[bytes], code: int, gas: int, is_static: bool
+) -> None:
+    program = b"".join(items) + bytes([code]) + b"\x59"
+    require_same(state, program, b"data", gas, is_static=is_static)
 
 
 @settings(max_examples=300, deadline=None)
