@@ -297,23 +297,24 @@ def test_stores_cost_and_refund_what_py_evms_do(
 # -- what is left -- #
 
 
-def position_after(code: int, prices: list[int]) -> int:
-    """Return where the loop has come to before which it left an opcode, or the end of the code."""
+def find_left(state: StateAPI, code: int, prices: list[int]) -> int:
+    """Return the position of the instruction that the loop leaves, of an opcode and many more."""
     message = Message(
         gas=10**6, to=CONTRACT, sender=SENDER, value=0, data=b"", code=bytes([code]) + MANY
     )
-    state = Chain(ChainConfig()).state()
+    before = state.snapshot()
     computation: Any = Loop(state, message, CancunTransactionContext(gas_price=1, origin=SENDER))
     computation._stack.values.extend([100] * 17)  # noqa: SLF001 - see `outcome`
     computation.return_data = MANY
     interpret(computation, prices)
+    state.revert(before)
     return int(computation.code.program_counter) - 1
 
 
 @pytest.mark.parametrize("code", range(256))
-def test_what_is_not_the_loops_is_left(code: int) -> None:
-    assert position_after(code, PRICES) == (1 + len(MANY) if code in OPCODES else 0)
-    assert position_after(code, price_out({code})) == 0
+def test_what_is_not_the_loops_is_left(state: StateAPI, code: int) -> None:
+    assert find_left(state, code, PRICES) == (1 + len(MANY) if code in OPCODES else 0)
+    assert find_left(state, code, price_out({code})) == 0
 
 
 def test_a_class_with_other_opcodes_has_no_loop() -> None:
