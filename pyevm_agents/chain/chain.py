@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rlp
 from eth.db.atomic import AtomicDB
@@ -23,6 +23,7 @@ from pyevm_agents.abi.known_contracts import KnownContracts
 from pyevm_agents.agents.events import AgentEventBus
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
+from pyevm_agents.chain.block_rows import write_block
 from pyevm_agents.chain.bootstrap import (
     build_executor,
     build_numeric_executor,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eth.abc import (
+        BlockAndMetaWitness,
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
@@ -205,6 +207,7 @@ class Chain(ChainSimulator):
             vm = get_watched_vm(chain, header)
             vm.on_start, vm.on_refusal = on_start, on_refusal
             mined = self._make_block(vm, transactions, watch)
+            self._write_own_block(mined.block)
             self._persist(mined)
         return mined
 
@@ -349,8 +352,7 @@ class Chain(ChainSimulator):
         transactions: Sequence[SignedTransactionAPI],
         watch: OnTransaction | None = None,
     ) -> MinedBlock:
-        vm.is_own_block = True
-        return self._execute(vm, vm.get_block().copy(transactions=transactions), watch)
+        return self._execute(vm, transactions, lambda: vm.make_own_block(transactions), watch)
 
     def import_block(self, encoded: bytes, *, watch: OnTransaction | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add the block if the results match the header.
@@ -378,8 +380,10 @@ class Chain(ChainSimulator):
                 f"the chain configuration's digest, 0x{self.config.digest.hex()}"
             )
         with self._discard_on_error():
-            mined = self._execute(get_watched_vm(self._chain, header), block, watch)
+            vm = get_watched_vm(self._chain, header)
+            mined = self._execute(vm, block.transactions, lambda: vm.import_block(block), watch)
             require_same(block, mined.block)
+            self._chain.chaindb.persist_block(mined.block)
             self._persist(mined)
         return mined
 
@@ -457,12 +461,15 @@ class Chain(ChainSimulator):
     # -- inside -- #
 
     def _execute(
-        self, vm: WatchedVM, block: BlockAPI, watch: OnTransaction | None = None
+        self,
+        vm: WatchedVM,
+        transactions: Sequence[SignedTransactionAPI],
+        run: Callable[[], BlockAndMetaWitness],
+        watch: OnTransaction | None = None,
     ) -> MinedBlock:
-        """Execute the transactions of a block; results stated in the header are not read.
+        """Return a block with the receipts and computations of its execution.
 
-        Mining and importing share this function: both execute a block's system calls, such as
-        EIP-2935's.
+        Input: the VM; the transactions; the function that executes them in the VM.
         """
         done: list[tuple[SignedTransactionAPI, ReceiptAPI, ComputationAPI]] = []
 
@@ -473,23 +480,23 @@ class Chain(ChainSimulator):
             if watch is not None:
                 watch(transaction, receipt, computation)
 
-        for transaction in block.transactions:
+        for transaction in transactions:
             recover_sender(transaction)
         vm.on_transaction = collect
-        result = vm.import_block(block)
-        # py-evm's copies of the transactions have lost the known senders.
-        final_block: Any = result.block
-        fields = final_block.as_dict() | {"transactions": tuple(each for each, _, _ in done)}
+        block, witness = run()
         return MinedBlock(
-            block=type(final_block)(**fields),
+            block=block,
             receipts=tuple(receipt for _, receipt, _ in done),
             computations=tuple(computation for _, _, computation in done),
-            witness=result.meta_witness,
+            witness=witness,
         )
 
+    def _write_own_block(self, block: BlockAPI) -> None:
+        write_block(self._db, self._chain.chaindb, block)
+
     def _persist(self, mined: MinedBlock) -> None:
+        """Write the rows of a block that py-evm does not know, and make it the head."""
         block = mined.block
-        self._chain.chaindb.persist_block(block)
         for transaction in block.transactions:
             if is_impersonated(transaction):
                 self._db[sender_key(transaction.hash)] = bytes(transaction.sender)

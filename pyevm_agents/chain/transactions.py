@@ -9,15 +9,19 @@ Source: EIP-2718 and EIP-2930 (type 1), EIP-1559 (2), EIP-4844 (3), EIP-7702 (4)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from eth.vm.forks.london.transactions import DynamicFeeTransaction
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_keys.exceptions import BadSignature
 from eth_typing import Address
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.state.trie_nodes import encode_list, split_list
 from pyevm_agents.vm import InvalidTransactionError, TransactionRefusal
 from pyevm_agents.vm import is_impersonated as is_impersonated  # noqa: PLC0414 - beside `impersonate`
+from pyevm_agents.vm.rlp_codec import decode_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 
 LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
+DYNAMIC_FEE_BYTE = bytes((DYNAMIC_FEE_TYPE,))
 
 Builder = Any
 """py-evm's transaction builder of a fork; its abstract type lacks most methods."""
@@ -38,6 +43,9 @@ AccessList = tuple[tuple[Address, tuple[int, ...]], ...]
 
 FIRST_PROTECTED_V = 35
 """`v` of a legacy transaction for chain 0. Source: EIP-155."""
+
+SIGNATURE_FIELDS = 3
+"""The last fields of a typed transaction: parity, r and s."""
 
 NO_SIGNATURE_S = 1
 """The `s` of an impersonated transaction. Its `r` is the sender's address, so that the hashes of
@@ -123,6 +131,34 @@ def build_unsigned(
     else:
         tx = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, 0, 0)
     return set_known_sender(tx, sender)
+
+
+def decode_transaction(encoded: bytes, builder: Builder) -> SignedTransactionAPI:
+    """Decode a signed transaction.
+
+    That of a usual type 2 is cut into fields; py-evm decodes any other, and refuses what is none.
+
+    Raises: what py-evm's decoders raise.
+    """
+    usual = _decode_usual(encoded, builder) if encoded[:1] == DYNAMIC_FEE_BYTE else None
+    decoded: SignedTransactionAPI = builder.decode(encoded) if usual is None else usual
+    return decoded
+
+
+def _decode_usual(encoded: bytes, builder: Builder) -> SignedTransactionAPI | None:
+    """Return a transaction of type 2 without an access list; None if it is another one."""
+    payload = encoded[1:]
+    inner = decode_record(DynamicFeeTransaction, payload)
+    if inner is None:
+        return None
+    vars(inner)["get_message_for_signing"] = partial(_cut_message, payload)
+    usual: SignedTransactionAPI = builder.typed_transaction(DYNAMIC_FEE_TYPE, inner)
+    return usual
+
+
+def _cut_message(payload: bytes) -> bytes:
+    """Return the message that the sender of a transaction of type 2 signed, given its RLP."""
+    return DYNAMIC_FEE_BYTE + encode_list(b"".join(split_list(payload)[:-SIGNATURE_FIELDS]))
 
 
 def _build_typed(  # noqa: PLR0913, PLR0917 - parts of a signature

@@ -9,9 +9,9 @@ from eth.exceptions import UnrecognizedTransactionType
 from eth.vm.forks.prague.transactions import Authorization
 from eth_utils import ValidationError
 
+from pyevm_agents.chain import transactions
 from pyevm_agents.chain.blob_sidecar import strip_blobs
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride
-from pyevm_agents.chain.transactions import recover_sender
 from pyevm_agents.node.transaction_defaults import TransactionRequest
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.params import (
@@ -113,8 +113,10 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")
     try:
-        transaction: SignedTransactionAPI = builder.decode(strip_blobs(raw))
-        recover_sender(transaction)
+        transaction: SignedTransactionAPI = transactions.decode_transaction(
+            strip_blobs(raw), builder
+        )
+        transactions.recover_sender(transaction)
     except UNREADABLE as error:
         raise RpcError(
             INVALID_PARAMS, f"failed to decode signed transaction: {read_text(error)}"

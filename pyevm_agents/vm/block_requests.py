@@ -6,6 +6,7 @@ Source: EIP-6110 (deposits), EIP-7002 (withdrawals), EIP-7251 (consolidations), 
 from __future__ import annotations
 
 from enum import Enum, auto
+from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 from eth.constants import SYSTEM_ADDRESS, SYSTEM_MESSAGE_GAS
@@ -68,6 +69,18 @@ class RequestsVM(PragueVM):
 
     is_own_block: bool
     """As in `WatchedVM`."""
+
+    def compute_block_requests_hash(self, block: BlockAPI) -> bytes:
+        """Return the hash of an executed block's requests (EIP-7685).
+
+        Raises: InvalidBlockError: see the methods below.
+        """
+        assert isinstance(block, PragueBlock)  # noqa: S101 - the only ones of this VM
+        self.process_deposit_request_data(block)
+        self.process_withdrawal_request_data(block)
+        self.process_consolidation_request_data(block)
+        hashes = [sha256(each).digest() for each in block.block_requests if len(each) > 1]
+        return sha256(b"".join(hashes)).digest()
 
     def process_deposit_request_data(self, block: BlockAPI) -> None:
         """Add a block's deposits to the requests.

@@ -9,13 +9,13 @@ A chain without a beacon chain has two fields in which py-evm's defaults differ:
 
 Source: docs/architecture.md#header-defaults.
 
-py-evm copies a header some twenty times per block, with a deep copy and a check of every field, and
-a block ten times with transactions, which loses known senders. All fields are immutable and shared
-by copies.
+py-evm copies a header with a deep copy and a check of every field, and a block with transactions,
+which loses known senders. All fields are immutable and shared by copies.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from eth._utils.headers import compute_gas_limit, new_timestamp_from_parent
@@ -42,11 +42,14 @@ from eth.vm.forks.prague.headers import (
     create_prague_header_from_parent,
 )
 from eth_bloom.bloom import BloomFilter
+from eth_hash.auto import keccak
 from eth_typing import Hash32
-from eth_utils import keccak
-from rlp.sedes.serializable import make_immutable
+
+from pyevm_agents.vm.rlp_codec import encode_record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI
 
     from pyevm_agents.vm.blobs import BlobSchedule
@@ -65,18 +68,25 @@ def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 -
 
     Raises: TypeError: unknown field.
     """
-    meta = original._meta  # noqa: SLF001 - where rlp says what the fields are
-    attributes = dict(zip(meta.field_names, meta.field_attrs, strict=True))
+    attributes = _get_attributes(type(original))
     unknown = changes.keys() - attributes.keys()
     if unknown:
         raise TypeError(f"{type(original).__name__} has no field {', '.join(sorted(unknown))}")
     duplicate = object.__new__(type(original))
-    vars(duplicate).update(vars(original))
+    values = vars(duplicate)
+    values.update(vars(original))
     for name in CACHED_ATTRIBUTES:
-        vars(duplicate).pop(name, None)
+        values.pop(name, None)
     for name, value in changes.items():
-        vars(duplicate)[attributes[name]] = make_immutable(value)
+        values[attributes[name]] = tuple(value) if isinstance(value, list) else value
     return duplicate
+
+
+@cache
+def _get_attributes(record_class: Any) -> Mapping[str, str]:  # noqa: ANN401 - an `rlp.Serializable`
+    """Return the attributes of a class's fields."""
+    meta = record_class._meta  # noqa: SLF001 - where rlp says what the fields are
+    return dict(zip(meta.field_names, meta.field_attrs, strict=True))
 
 
 class CancunHeader(of_cancun.CancunBlockHeader):
@@ -90,6 +100,11 @@ class CancunHeader(of_cancun.CancunBlockHeader):
         changed: Self = _copy_with(self, changes)
         return changed
 
+    @property
+    def hash(self) -> Hash32:
+        """The block's hash."""
+        return _hash_header(self)
+
 
 class PragueHeader(of_prague.PragueBlockHeader):
     """A header of Prague."""
@@ -101,6 +116,19 @@ class PragueHeader(of_prague.PragueBlockHeader):
         """
         changed: Self = _copy_with(self, changes)
         return changed
+
+    @property
+    def hash(self) -> Hash32:
+        """The block's hash."""
+        return _hash_header(self)
+
+
+def _hash_header(header: Any) -> Hash32:  # noqa: ANN401 - see `_copy_with`
+    """Return the hash of a header, which the header keeps, as py-evm's do."""
+    kept = header._hash  # noqa: SLF001 - py-evm's
+    if kept is None:
+        kept = header._hash = keccak(encode_record(header))  # noqa: SLF001 - py-evm's
+    return Hash32(kept)
 
 
 class AgentBlock(of_cancun.CancunBlock):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import rlp
 from eth._utils.db import get_block_header_by_hash
+from eth.abc import BlockAndMetaWitness
 from eth.consensus.noproof import NoProofConsensus
 from eth.constants import BLANK_ROOT_HASH
 from eth.vm.forks.cancun import CancunVM
@@ -28,7 +29,7 @@ from eth.vm.forks.prague.state import PragueState
 from eth_typing import Address
 from eth_utils import ValidationError
 
-from pyevm_agents.state import StateAccountDB, compute_list_root
+from pyevm_agents.state import StateAccountDB
 from pyevm_agents.vm.authorizations import authorize
 from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, CANCUN_BLOBS, PRAGUE_BLOBS
 from pyevm_agents.vm.block_requests import BlockRefusal, InvalidBlockError, RequestsVM
@@ -47,6 +48,7 @@ from pyevm_agents.vm.headers import (
     build_prague_header,
     complete_header,
 )
+from pyevm_agents.vm.own_block import make_block, store_lists
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
     AgentTransactionExecutor,
@@ -204,6 +206,26 @@ class WatchedVM(FrontierVM):
         refund = cls.calculate_net_gas_refund(used, computation.get_gas_refund())
         return int(used - refund + computation.data_floor_gas)
 
+    def make_own_block(self, transactions: Sequence[SignedTransactionAPI]) -> BlockAndMetaWitness:
+        """Execute transactions as a block of this process; return the block.
+
+        Raises: see `Chain.mine`.
+        """
+        self.is_own_block = True
+        return self.import_block(self.get_block().copy(transactions=transactions))
+
+    def import_block(self, block: BlockAPI) -> BlockAndMetaWitness:
+        """Execute a block that was made before; return the block of the results.
+
+        Results that its header states are not read. The senders of its transactions stay known, as
+        they do not in py-evm's copies.
+        """
+        known = {transaction.hash: transaction for transaction in block.transactions}
+        result: Any = super().import_block(block)
+        executed = tuple(known[transaction.hash] for transaction in result.block.transactions)
+        fields = result.block.as_dict() | {"transactions": executed}
+        return BlockAndMetaWitness(type(result.block)(**fields), result.meta_witness)
+
     def validate_block(self, block: BlockAPI) -> None:
         """Validate an imported block.
 
@@ -297,6 +319,26 @@ class AgentVM(WatchedVM, CancunVM):
         if fork_block is None or parent_header.hash != fork_block.header.hash:
             super().validate_gas(header, parent_header)
 
+    def make_own_block(self, transactions: Sequence[SignedTransactionAPI]) -> BlockAndMetaWitness:
+        """Execute transactions as a block of this process; return the block.
+
+        Raises: see `Chain.mine`.
+        """
+        self.is_own_block = True
+        return make_block(self, transactions)
+
+    def finish_block(self, block: BlockAPI) -> dict[str, bytes]:  # noqa: ARG002 - for later forks
+        """Run an executed block's last system calls; return the header fields that they give.
+
+        Raises: InvalidBlockError: one failed.
+        """
+        return {}
+
+    def validate_receipt(self, receipt: ReceiptAPI) -> None:
+        """Validate a receipt, unless this process has just computed its bloom."""
+        if not self.is_own_block:
+            super().validate_receipt(receipt)
+
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Run a block's system calls, by a method of the state that simulations use as well."""
         state = self.state
@@ -355,6 +397,12 @@ class AgentVM(WatchedVM, CancunVM):
             raise refused
         return header, tuple(one for one, _ in done), tuple(one for _, one in done)
 
+    def get_included(
+        self, transactions: Sequence[SignedTransactionAPI]
+    ) -> Sequence[SignedTransactionAPI]:
+        """Return the transactions of an executed block, without those that were left out."""
+        return transactions if self.on_refusal is None else self._included
+
     def _require_room_for_blobs(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
     ) -> None:
@@ -382,18 +430,12 @@ class AgentVM(WatchedVM, CancunVM):
         withdrawals: Sequence[WithdrawalAPI] = (),
     ) -> BlockAPI:
         """Return a block with transactions and receipts; requests are read from the receipts."""
-        if self.on_refusal is not None:
-            transactions = self._included
+        transactions = self.get_included(transactions)
         if withdrawals:
             return super().set_block_transactions_and_withdrawals(
                 base_block, new_header, transactions, receipts, withdrawals
             )
-        nodes: dict[bytes, bytes] = {}
-        roots = {
-            "transaction_root": compute_list_root([tx.encode() for tx in transactions], nodes),
-            "receipt_root": compute_list_root([receipt.encode() for receipt in receipts], nodes),
-        }
-        self.chaindb.persist_trie_data_dict(nodes)  # type: ignore[arg-type]
+        roots = store_lists(self.chaindb, transactions, receipts)
         block = base_block.copy(transactions=transactions, header=new_header.copy(**roots))
         assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
         block.receipts = tuple(receipts)
@@ -407,6 +449,13 @@ class PragueAgentVM(AgentVM, RequestsVM, PragueVM):
     _state_class = PragueAgentState
     create_header_from_parent = staticmethod(build_prague_header)
     blobs = PRAGUE_BLOBS
+
+    def finish_block(self, block: BlockAPI) -> dict[str, bytes]:
+        """Run the system calls of a block's requests to the consensus layer; return their hash.
+
+        Raises: InvalidBlockError: one failed.
+        """
+        return {"requests_hash": self.compute_block_requests_hash(block)}
 
 
 class OsakaAgentVM(PragueAgentVM):
@@ -426,8 +475,10 @@ class OsakaAgentVM(PragueAgentVM):
         Raises: InvalidBlockError: with the reason; also if the RLP exceeds 8 MiB (EIP-7934).
         """
         super().validate_block(block)
+        if self.is_own_block:
+            return
         size = len(rlp.encode(block))
-        if not self.is_own_block and size > MAX_BLOCK_BYTES:
+        if size > MAX_BLOCK_BYTES:
             raise InvalidBlockError(
                 BlockRefusal.RLP_BLOCK_LIMIT_EXCEEDED,
                 f"block of {size} bytes: must be at most {MAX_BLOCK_BYTES}",
