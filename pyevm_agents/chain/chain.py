@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rlp
 from eth.db.atomic import AtomicDB
 from eth.db.schema import SchemaV1
 from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
+from lru import LRU
 
+from precompiles.spec import SELECTOR_BYTES
 from pyevm_agents.abi.known_contracts import KnownContracts
 from pyevm_agents.agents.events import AgentEventBus
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
@@ -48,7 +50,7 @@ from pyevm_agents.chain.genesis import add_precompiles, build_genesis_header
 from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
 from pyevm_agents.chain.reader import find_vm_class
 from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
-from pyevm_agents.chain.simulator import ChainSimulator
+from pyevm_agents.chain.simulator import MAX_SLOW_CALLS, SHORT_GAS, ChainSimulator
 from pyevm_agents.chain.trace_codec import encode_trace
 from pyevm_agents.chain.transactions import is_impersonated, recover_sender
 from pyevm_agents.errors import BlockError
@@ -56,15 +58,18 @@ from pyevm_agents.state import OverlayCache, StateCache
 from pyevm_agents.state.dump import load_accounts
 from pyevm_agents.vm import (
     FORKS,
+    AgentState,
     BlockRefusal,
     InvalidBlockError,
+    NestedCallError,
+    RuleError,
     WatchedVM,
     build_chain_class,
     build_foreign_chain_class,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from eth.abc import (
         BlockAndMetaWitness,
@@ -210,6 +215,49 @@ class Chain(ChainSimulator):
             self._write_own_block(mined.block)
             self._persist(mined)
         return mined
+
+    def mine_if_short(
+        self, transaction: SignedTransactionAPI, settings: BlockSettings
+    ) -> MinedBlock | None:
+        """Mine a block of one transaction if that takes some milliseconds at most; otherwise None.
+
+        A short transaction has little gas, and calls neither another contract nor a precompile, so
+        it can't reach a model. A fork has no short ones: each may read the remote chain. None also
+        if no block can hold the transaction. The chain is unchanged then.
+
+        Raises: EngineFault: the host failed. The chain is unchanged.
+        """
+        function = (transaction.to, transaction.data[:SELECTOR_BYTES])
+        is_long = transaction.gas > SHORT_GAS or function in self._calling_functions
+        if is_long or self.fork_block is not None or transaction.to in self._precompiles:
+            return None
+        header = self.build_next_header(settings)
+        try:
+            with self._discard_on_error():
+                vm = get_watched_vm(self._chain, header)
+                if not isinstance(vm.state, AgentState):
+                    return None
+                vm.state.forbids_nested_calls = True
+                mined = self._make_block(vm, [transaction])
+                self._write_own_block(mined.block)
+                self._persist(mined)
+        except NestedCallError:
+            self._calling_functions[function] = None
+            return None
+        except RuleError:
+            return None
+        return mined
+
+    @cached_property
+    def _calling_functions(self) -> LRU[tuple[Address, bytes], None]:
+        """LRU of (address, selector) pairs that called another contract."""
+        return LRU(MAX_SLOW_CALLS)
+
+    @cached_property
+    def _precompiles(self) -> Container[Address]:
+        """The addresses of the precompiles."""
+        state_class: Any = self._get_vm_class(self._head)._state_class  # noqa: SLF001 - as py-evm's `configure` does
+        return frozenset(state_class.computation_class.get_precompiles())
 
     def _select_mining_chain(
         self, notes: GenerationNotes | None, *, may_infer: bool

@@ -50,6 +50,9 @@ CHEAP_CALL_GAS = 10_000
 """Execution gas of `call_if_cheap`. The slowest instructions for their gas, apart from calls, take
 some milliseconds for it."""
 
+SHORT_GAS = 100_000
+"""Gas of a short transaction, and of the execution of a short estimate."""
+
 CHEAP_CALL_DATA_BYTES = 4_096
 """Upper bound of the calldata of `call_if_cheap`."""
 
@@ -61,12 +64,30 @@ MAX_SLOW_CALLS = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GasEstimate:
+    """The least gas limit of a message, and an execution of the message."""
+
+    gas: int
+    computation: ComputationAPI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _FreeHeader:
     """A header and a copy with a base fee of 0."""
 
     source: BlockHeaderAPI
     base_root: bytes
     free_header: BlockHeaderAPI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NextHeader:
+    """The header of a next block, and what it was built from."""
+
+    parent: BlockHeaderAPI
+    root: bytes
+    settings: BlockSettings
+    header: BlockHeaderAPI
 
 
 class ChainSimulator(ChainReader):
@@ -76,10 +97,11 @@ class ChainSimulator(ChainReader):
     """
 
     _last_free_header: _FreeHeader | None = None
+    _last_next_header: _NextHeader | None = None
 
     @cached_property
-    def _slow_calls(self) -> LRU[tuple[Address | None, bytes], None]:
-        """LRU of (address, selector) pairs whose last call was not cheap."""
+    def _slow_calls(self) -> LRU[tuple[int, Address | None, bytes], None]:
+        """LRU of gas limits, addresses and selectors whose last call did not end with the gas."""
         return LRU(MAX_SLOW_CALLS)
 
     def build_next_header(
@@ -96,6 +118,17 @@ class ChainSimulator(ChainReader):
         """
         spec = settings or BlockSettings()
         parent = self._head if parent is None else parent
+        root = self.state_root(parent)
+        last = self._last_next_header  # Read once: another thread may replace it.
+        if last is not None and (last.parent, last.root, last.settings) == (parent, root, spec):
+            return last.header
+        header = self._build_child_header(parent, root, spec)
+        self._last_next_header = _NextHeader(parent=parent, root=root, settings=spec, header=header)
+        return header
+
+    def _build_child_header(
+        self, parent: BlockHeaderAPI, root: bytes, spec: BlockSettings
+    ) -> BlockHeaderAPI:
         header = self._chain.create_header_from_parent(parent)
         timestamp = parent.timestamp + 1
         if spec.timestamp_seconds is not None:
@@ -107,7 +140,7 @@ class ChainSimulator(ChainReader):
         if timestamp > MAX_TIMESTAMP_SECONDS:
             raise ConfigError(f"timestamp {timestamp}: must be at most 2^64 - 1")
         fields: dict[str, object] = {
-            "state_root": self.state_root(parent),
+            "state_root": root,
             "timestamp": timestamp,
             "gas_limit": self.config.block_gas_limit if spec.gas_limit is None else spec.gas_limit,
             "coinbase": spec.coinbase,
@@ -171,7 +204,18 @@ class ChainSimulator(ChainReader):
 
         Raises: RuleError: see `call`.
         """
-        key = (call.to, call.data[:SELECTOR_BYTES])
+        found = self._call_with(CHEAP_CALL_GAS, call, header)
+        return None if found is None else found[1]
+
+    def _call_with(
+        self, gas: int, call: Call, header: BlockHeaderAPI
+    ) -> tuple[SignedTransactionAPI, CallResult] | None:
+        """Execute a message with some gas, if that shows how it ends with any gas; otherwise None.
+
+        Input: the gas of the execution; the call; the header of `call`.
+        Output: the executed transaction, and the result.
+        """
+        key = (gas, call.to, call.data[:SELECTOR_BYTES])
         is_plain = call.to is not None and not call.authorizations and not call.access_list
         if not is_plain or len(call.data) > CHEAP_CALL_DATA_BYTES or key in self._slow_calls:
             return None
@@ -181,7 +225,7 @@ class ChainSimulator(ChainReader):
         if call.to in state.computation_class.get_precompiles():
             return None
         state.forbids_nested_calls = True
-        gas = GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data) + CHEAP_CALL_GAS
+        gas += GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data)
         most = state.gas_limit if call.gas is None else call.gas
         transaction = self._spoof(state, call, min(gas, most))
         try:
@@ -192,7 +236,7 @@ class ChainSimulator(ChainReader):
             if transaction.gas == gas:  # Otherwise the caller's own limit was lower.
                 self._slow_calls[key] = None
             return None
-        return result
+        return transaction, result
 
     def _execute_call(self, state: StateAPI, transaction: SignedTransactionAPI) -> CallResult:
         computation = state.costless_execute_transaction(transaction)
@@ -281,6 +325,24 @@ class ChainSimulator(ChainReader):
         transaction = self._spoof(state, call, most)
         least = self.fork.rules.compute_least_gas(transaction)
         return find_least_gas(attempt, least, most)
+
+    def estimate_if_short(self, call: Call, *, header: BlockHeaderAPI) -> GasEstimate | None:
+        """Estimate as `estimate_gas` does if it takes some milliseconds at most; otherwise None.
+
+        One execution with little gas shows the requirement of the path, as in `call_if_cheap`. None
+        also if the message fails.
+
+        Raises: RuleError: see `call`.
+        """
+        found = self._call_with(SHORT_GAS, call, header)
+        if found is None or found[1].error is not None:
+            return None
+        transaction, result = found
+        trial = GasTrial.from_computation(transaction, result.computation)
+        if not trial.is_gas_independent:
+            return None
+        least = self.fork.rules.compute_least_gas(transaction)
+        return GasEstimate(gas=max(trial.needed_gas, least), computation=result.computation)
 
     def find_call_slots(self, call: Call, account: Address) -> frozenset[int]:
         """Return the storage slots of an account that a call reads.

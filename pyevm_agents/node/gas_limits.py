@@ -21,6 +21,7 @@ from pyevm_agents.vm import RuleError
 
 if TYPE_CHECKING:
     from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call
+    from pyevm_agents.chain.simulator import GasEstimate
     from pyevm_agents.node.node import Node
     from pyevm_agents.node.state_view import StateView
 
@@ -45,9 +46,7 @@ def estimate_gas(  # noqa: PLR0913 - keyword arguments
     Raises: RequestError: the call fails with all the gas allowed, or can't be executed.
             EngineFault: the host failed.
     """
-    capped = cap_gas(call, view, overrides or {})
-    if price_wei is not None:
-        capped = replace(capped, gas_price_wei=price_wei)
+    capped = _set_price(cap_gas(call, view, overrides or {}), price_wei)
     header = view.header
     try:
         with node.chain.agent_events.run("estimate"):
@@ -60,6 +59,22 @@ def estimate_gas(  # noqa: PLR0913 - keyword arguments
         result = view.chain.call(capped, header=header, overrides=overrides, block=block)
         context = read_revert_context(result.computation)
         raise ExecutionFailedError(error, result.output, context) from error
+
+
+def estimate_if_short(call: Call, view: StateView, price_wei: int) -> GasEstimate | None:
+    """Estimate as `estimate_gas` does if it takes some milliseconds at most; otherwise None.
+
+    Raises: RequestError: see `estimate_gas`.
+    """
+    capped = _set_price(cap_gas(call, view, {}), price_wei)
+    try:
+        return view.chain.estimate_if_short(capped, header=view.header)
+    except RuleError as error:
+        raise InvalidRequestError(f"err: {error}") from error
+
+
+def _set_price(call: Call, price_wei: int | None) -> Call:
+    return call if price_wei is None else replace(call, gas_price_wei=price_wei)
 
 
 def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:

@@ -290,6 +290,42 @@ class Node:
         transaction = self._admit_made(make)
         return SubmittedTransaction(transaction=transaction, mined=self.queue_turn(transaction))
 
+    def send_if_short(
+        self, make: Callable[[], SignedTransactionAPI]
+    ) -> SignedTransactionAPI | None:
+        """Mine a transaction in this thread if that takes some milliseconds, and nothing waits.
+
+        Output: the transaction; None if it is to be sent by `send`: nothing has changed then.
+        Raises: what `make` raises.
+        """
+        is_possible = self._mining.is_automatic and self.chain.fork_block is None
+        if not is_possible or not self.send_lock.acquire(blocking=False):
+            return None
+        try:
+            return self.run_now(lambda: self._mine_if_short(make))
+        except BusyError:
+            return None
+        finally:
+            self.send_lock.release()
+
+    def _mine_if_short(
+        self, make: Callable[[], SignedTransactionAPI]
+    ) -> SignedTransactionAPI | None:
+        if len(self.pool):
+            return None
+        transaction = make()
+        if self.pool.find_departure(transaction.hash) is not None:
+            return None  # The pool forgets the departure when it takes the transaction again.
+        try:
+            mined = self.chain.mine_if_short(transaction, self.next_block.build_settings())
+        except EngineFault:
+            return None  # The pool then knows why the transaction left.
+        if mined is None:
+            return None
+        self.listeners.on_pending(transaction)
+        self._on_mined(mined)
+        return transaction
+
     # -- turns -- #
 
     def queue_turn(self, transaction: SignedTransactionAPI) -> Future[MinedBlock | None]:

@@ -126,9 +126,9 @@ class RequestContext:
     def send(self, make: TransactionFactory) -> bytes:
         """Send a transaction; return the hash once mined, or after `send_seconds`.
 
-        Raises: PoolError: the transaction is rejected. EngineFault: the engine failed in mining.
-                RpcError: with `throws_on_failure` and automine, the transaction failed in its
-                block.
+        Raises: WouldBlockError: it is not short, and this thread may not wait. PoolError: the
+                transaction is rejected. EngineFault: the engine failed in mining. RpcError: with
+                `throws_on_failure` and automine, the transaction failed in its block.
         """
         failures = MinedFailures()
         forget = (
@@ -137,15 +137,23 @@ class RequestContext:
             else None
         )
         try:
-            sent = self.node.send(make)
-            sent.wait(self.send_seconds)
+            transaction_hash = self._send_and_wait(make)
         finally:
             if forget is not None:
                 forget()
-        transaction_hash = bytes(sent.transaction.hash)
-        self.node.sync_pool(transaction_hash)
         if self.node.mining.is_automatic:
             failures.require_success(transaction_hash, self.node.chain.known_contracts)
+        return transaction_hash
+
+    def _send_and_wait(self, make: TransactionFactory) -> bytes:
+        transaction = self.node.send_if_short(make)
+        if transaction is not None:
+            return bytes(transaction.hash)
+        self.require_blocking_allowed()
+        sent = self.node.send(make)
+        sent.wait(self.send_seconds)
+        transaction_hash = bytes(sent.transaction.hash)
+        self.node.sync_pool(transaction_hash)
         return transaction_hash
 
     def run_exclusive(self, work: Callable[[], T]) -> T:

@@ -56,7 +56,7 @@ STATE_METHODS = frozenset(
 )
 TRANSACTION_METHODS = frozenset({"eth_getTransactionByHash", "eth_getTransactionReceipt"})
 
-BLOCKING_METHODS = FORK_BLOCK_METHODS
+BLOCKING_METHODS = FORK_BLOCK_METHODS | {"eth_sendTransaction", "eth_sendRawTransaction"}
 """Methods that may wait for the remote node, so they must not run on the event loop."""
 
 

@@ -24,6 +24,7 @@ from eth_utils import to_checksum_address
 
 from precompiles.spec import WORD_BYTES
 from pyevm_agents.vm.rule_error import RuleError
+from pyevm_agents.vm.state import NestedCallError, WatchedState
 
 if TYPE_CHECKING:
     from eth.abc import BlockAPI
@@ -73,7 +74,8 @@ class RequestsVM(PragueVM):
     def compute_block_requests_hash(self, block: BlockAPI) -> bytes:
         """Return the hash of an executed block's requests (EIP-7685).
 
-        Raises: InvalidBlockError: see the methods below.
+        Raises: InvalidBlockError: see the methods below. NestedCallError: a contract is called,
+                and the state forbids it.
         """
         assert isinstance(block, PragueBlock)  # noqa: S101 - the only ones of this VM
         self.process_deposit_request_data(block)
@@ -124,6 +126,8 @@ class RequestsVM(PragueVM):
                     f"system contract {to_checksum_address(contract)}: must have code",
                 )
             return
+        if isinstance(self.state, WatchedState) and self.state.forbids_nested_calls:
+            raise NestedCallError
         computation = self.execute_bytecode(
             origin=SYSTEM_ADDRESS,
             gas_price=0,

@@ -15,7 +15,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.agents.failures import read_revert_context
 from pyevm_agents.chain.calls import AccountOverride
 from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
-from pyevm_agents.node.gas_limits import get_sender_balance
+from pyevm_agents.node.gas_limits import estimate_if_short, get_sender_balance
 from pyevm_agents.node.listeners import find_warning, warn_of_missing_code
 from pyevm_agents.node.transaction_defaults import require_chain_id
 from pyevm_agents.rpc import serializers
@@ -107,6 +107,7 @@ def _execute_call(
     optional(parse_block_id),
     optional(parse_state_overrides),
     optional(parse_block_override),
+    is_quick=True,
 )
 def estimate_gas(
     rpc: RequestContext,
@@ -128,6 +129,13 @@ def estimate_gas(
     if base_fee is None:
         base_fee = int(at.header.base_fee_per_gas or 0)
     price = transaction.find_price_wei(base_fee)
+    if not rpc.may_wait:
+        is_unmodified = not accounts and block_override is None
+        short = estimate_if_short(call, at, price) if is_unmodified else None
+        if short is None:
+            raise WouldBlockError
+        rpc.node.listeners.on_warning(find_warning(short.computation))
+        return hex(short.gas)
     gas = estimate_gas_limit(rpc.node, call, at, accounts, block_override, price_wei=price)
     rpc.node.listeners.on_warning(find_call_warning(at, call, accounts))
     return hex(gas)
@@ -144,12 +152,13 @@ def _fund_sender(accounts: dict[Address, AccountOverride], call: Call, at: State
 
 def find_call_warning(at: StateView, call: Call, overrides: AccountOverrides) -> str | None:
     """Return the warning about an estimated call: calldata for an address without code."""
-    if call.to is None or not call.data or call.to in at.state.computation_class.get_precompiles():
+    state = at.state
+    if call.to is None or not call.data or call.to in state.computation_class.get_precompiles():
         return None
     override = overrides.get(call.to)
     code = None if override is None else override.code
     if code is None:
-        code = at.state.get_code(call.to)
+        code = state.get_code(call.to)
     return None if code else warn_of_missing_code(call.to)
 
 

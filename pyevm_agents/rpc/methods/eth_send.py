@@ -53,7 +53,7 @@ STACK_BYTES = 256 * 2**20
 """Stack size of the thread, that of the server's threads."""
 
 
-@METHODS.method("eth_sendTransaction", parse_transaction_request)
+@METHODS.method("eth_sendTransaction", parse_transaction_request, is_quick=True)
 def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
     """Sign and send a transaction, also for an impersonated account; return the hash.
 
@@ -63,6 +63,8 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
     """
     node = rpc.node
     sender = resolve_signer(node, transaction)
+    if transaction.gas is None:
+        rpc.require_blocking_allowed()
     if transaction.gas is None and node.chain.config.models:
         gas = run_with_timeout(
             rpc.send_seconds, lambda: choose_gas_limit(node, transaction, sender)
@@ -72,7 +74,7 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
     return serializers.encode_data(rpc.send(prepare_transaction(node, transaction, sender)))
 
 
-@METHODS.method("eth_sendRawTransaction", parse_data)
+@METHODS.method("eth_sendRawTransaction", parse_data, is_quick=True)
 def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
     """Send a signed transaction; return the hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.chain.simulator import CHEAP_CALL_GAS
 from pyevm_agents.config import ChainConfig
 
 CALLER, CONTRACT, OTHER = Address(b"\x01" * 20), Address(b"\xcc" * 20), Address(b"\xdd" * 20)
@@ -43,7 +44,7 @@ def test_a_short_call_ends_as_a_call_does(code: bytes) -> None:
 def test_what_is_not_short_is_given_up_and_remembered(code: bytes) -> None:
     chain, call = chain_with(code), Call(to=CONTRACT, sender=CALLER)
     assert chain.call_if_cheap(call, header=chain.head) is None
-    assert (CONTRACT, b"") in chain._slow_calls  # noqa: SLF001 - that it is not executed in vain
+    assert (CHEAP_CALL_GAS, CONTRACT, b"") in chain._slow_calls  # noqa: SLF001 - that it is not executed in vain
     assert chain.call_if_cheap(call, header=chain.head) is None
 
 
