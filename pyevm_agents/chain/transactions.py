@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from coincurve import PublicKey
 from eth.vm.forks.london.transactions import DynamicFeeTransaction
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
+from eth_hash.auto import keccak
 from eth_keys.exceptions import BadSignature
 from eth_typing import Address
 
+from precompiles.spec import ADDRESS_BYTES
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state.trie_nodes import encode_list, split_list
 from pyevm_agents.vm import InvalidTransactionError, TransactionRefusal
@@ -306,11 +309,32 @@ def recover_sender(transaction: SignedTransactionAPI) -> Address:
             "invalid transaction: an integer of more than 256 bits",
         )
     try:
+        if is_new and (sender := _recover_signer(transaction)) is not None:
+            vars(transaction)["sender"] = sender
         return Address(transaction.sender)
     except BadSignature as error:
         raise InvalidTransactionError(
             TransactionRefusal.INVALID_SIGNATURE_VRS, f"invalid signature: {error}"
         ) from error
+
+
+def _recover_signer(transaction: SignedTransactionAPI) -> Address | None:
+    """Return the account that signed a transaction; None if py-evm is to say what is wrong.
+
+    py-evm recovers it by the same library, with five objects around each number.
+    """
+    parity = transaction.y_parity
+    if parity not in {0, 1}:
+        return None
+    signature = b"".join(
+        (transaction.r.to_bytes(32, "big"), transaction.s.to_bytes(32, "big"), bytes((parity,)))
+    )
+    digest = keccak(transaction.get_message_for_signing())
+    try:
+        key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
+    except ValueError:
+        return None
+    return Address(keccak(key.format(compressed=False)[1:])[-ADDRESS_BYTES:])
 
 
 def _iter_integers(part: Any) -> Iterator[int]:  # noqa: ANN401 - a part of a transaction

@@ -45,12 +45,12 @@ from eth_bloom.bloom import BloomFilter
 from eth_hash.auto import keccak
 from eth_typing import Hash32
 
-from pyevm_agents.vm.rlp_codec import encode_record
+from pyevm_agents.vm.rlp_codec import build_record, encode_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI
+    from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI, SignedTransactionAPI
 
     from pyevm_agents.vm.blobs import BlobSchedule
 
@@ -136,6 +136,20 @@ class AgentBlock(of_cancun.CancunBlock):
 
     receipts: tuple[ReceiptAPI, ...] | None = None
     """The receipts of a block that this process executed; None otherwise."""
+
+    @classmethod
+    def build(
+        cls,
+        header: BlockHeaderAPI,
+        transactions: Sequence[SignedTransactionAPI],
+        receipts: tuple[ReceiptAPI, ...],
+    ) -> Self:
+        """Return an executed block without withdrawals."""
+        block: Self = build_record(cls, header, tuple(transactions), (), ())
+        block.bloom_filter = BloomFilter(header.bloom)
+        block.block_requests = []
+        block.receipts = receipts
+        return block
 
     def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any field
         """Return a copy with some fields changed.

@@ -31,8 +31,7 @@ def make_block(vm: AgentVM, transactions: Sequence[SignedTransactionAPI]) -> Blo
     vm.state.begin_block(first_header)
     header, receipts, _ = vm.apply_all_transactions(transactions, first_header)
     included = vm.get_included(transactions)
-    block = vm.get_block_class()(header=header, transactions=included)
-    block.receipts = receipts
+    block = vm.get_block_class().build(header, included, receipts)
     fields = store_lists(vm.chaindb, included, receipts) | vm.finish_block(block)
     witness = vm.state.persist()
     sealed = header.copy(**fields, state_root=vm.state.state_root)

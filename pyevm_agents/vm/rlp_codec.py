@@ -56,6 +56,13 @@ def encode_typed(item: SignedTransactionAPI | ReceiptAPI) -> bytes:
     return bytes((item.type_id,)) + encode_record(inner)  # type: ignore[union-attr]
 
 
+def build_record(record_class: Any, *values: object) -> Any:  # noqa: ANN401 - see above
+    """Return a record with these values of its fields, which are immutable."""
+    record = object.__new__(record_class)
+    vars(record).update(zip(record_class._meta.field_attrs, values, strict=True))  # noqa: SLF001 - where rlp says what the fields are
+    return record
+
+
 def decode_record(record_class: Any, encoded: bytes) -> Any:  # noqa: ANN401 - see above
     """Return the record of a class with this RLP; None if rlp has to decode or refuse it.
 
@@ -114,20 +121,14 @@ def _list_fields(record_class: Any) -> tuple[tuple[str, Encode], ...]:  # noqa: 
 def _build_encoder(kind: Any) -> Encode:  # noqa: ANN401 - rlp's kinds of fields have no common class
     """Return the encoder of a field of a kind."""
     if isinstance(kind, BigEndianInt):
-        length = kind.length
-        return _encode_integer if length is None else partial(_encode_word, length)
+        return _encode_integer if kind.length is None else _build_word_encoder(kind.length)
     if isinstance(kind, Binary):
-        lengths = kind.min_length, kind.max_length, kind.allow_empty
-        return _encode_bytes if lengths == ANY_LENGTH else partial(_encode_sized_bytes, kind)
+        return _build_bytes_encoder(kind)
     if isinstance(kind, CountableList) and kind.max_length is None:
         return partial(_encode_sequence, _build_encoder(kind.element_sedes))
     if isinstance(kind, type) and issubclass(kind, rlp.Serializable):
         return partial(_encode_fields, kind)
     return _leave_to_rlp
-
-
-ANY_LENGTH = 0, float("inf"), False
-"""The lengths of rlp's strings of bytes without bounds, and whether these may also be empty."""
 
 
 def _encode_integer(value: Any) -> bytes:  # noqa: ANN401 - anything that a field can have
@@ -136,25 +137,33 @@ def _encode_integer(value: Any) -> bytes:  # noqa: ANN401 - anything that a fiel
     return encode_integer(value)
 
 
-def _encode_word(length: int, value: Any) -> bytes:  # noqa: ANN401 - see above
-    """Return an integer of a fixed number of bytes as RLP."""
-    if type(value) is not int or value < 0 or value >> 8 * length:
-        raise _OtherValueError
-    return encode_string(value.to_bytes(length, "big"))
+def _build_word_encoder(length: int) -> Encode:
+    """Return the encoder of integers of a fixed number of bytes."""
+    prefix = encode_string(bytes(length))[:-length]
+
+    def encode(value: Any) -> bytes:  # noqa: ANN401 - see above
+        if type(value) is not int or value < 0 or value >> 8 * length:
+            raise _OtherValueError
+        return prefix + value.to_bytes(length, "big")
+
+    return encode
 
 
-def _encode_bytes(value: Any) -> bytes:  # noqa: ANN401 - see above
-    if type(value) is not bytes:
-        raise _OtherValueError
-    return encode_string(value)
+def _build_bytes_encoder(kind: Binary) -> Encode:
+    """Return the encoder of strings of bytes whose length is within bounds, or may be 0."""
+    least, most, may_be_empty = kind.min_length, kind.max_length, kind.allow_empty
+    prefix = encode_string(bytes(least))[:-least] if least else b""
 
+    def encode(value: Any) -> bytes:  # noqa: ANN401 - see above
+        if type(value) is not bytes:
+            raise _OtherValueError
+        if len(value) == least > 1:
+            return prefix + value
+        if not least <= len(value) <= most and (value or not may_be_empty):
+            raise _OtherValueError
+        return encode_string(value)
 
-def _encode_sized_bytes(kind: Binary, value: Any) -> bytes:  # noqa: ANN401 - see above
-    if type(value) is not bytes:
-        raise _OtherValueError
-    if not kind.min_length <= len(value) <= kind.max_length and (value or not kind.allow_empty):
-        raise _OtherValueError
-    return encode_string(value)
+    return encode
 
 
 def _encode_sequence(encode: Encode, value: Any) -> bytes:  # noqa: ANN401 - see above

@@ -49,6 +49,7 @@ from pyevm_agents.vm.headers import (
     complete_header,
 )
 from pyevm_agents.vm.own_block import make_block, store_lists
+from pyevm_agents.vm.receipts import build_receipt
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
     AgentTransactionExecutor,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         ComputationAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        StateAPI,
         WithdrawalAPI,
     )
     from eth_typing import Hash32
@@ -334,10 +336,28 @@ class AgentVM(WatchedVM, CancunVM):
         """
         return {}
 
-    def validate_receipt(self, receipt: ReceiptAPI) -> None:
-        """Validate a receipt, unless this process has just computed its bloom."""
-        if not self.is_own_block:
-            super().validate_receipt(receipt)
+    @classmethod
+    def make_receipt(
+        cls,
+        base_header: BlockHeaderAPI,
+        transaction: SignedTransactionAPI,
+        computation: ComputationAPI,
+        state: StateAPI,  # noqa: ARG003 - py-evm's, for receipts with a state root
+    ) -> ReceiptAPI:
+        """Return the receipt of a transaction after those that a header counts."""
+        gas_used = base_header.gas_used + cls.finalize_gas_used(transaction, computation)
+        return build_receipt(transaction, computation, gas_used)
+
+    @classmethod
+    def validate_receipt(cls, receipt: ReceiptAPI) -> None:
+        """Do nothing: py-evm looks for the logs in the bloom filter that was computed of them."""
+
+    def add_receipt_to_header(
+        self, old_header: BlockHeaderAPI, receipt: ReceiptAPI
+    ) -> BlockHeaderAPI:
+        """Return a header that counts one more transaction's gas and logs."""
+        bloom = old_header.bloom | receipt.bloom
+        return old_header.copy(bloom=bloom, gas_used=receipt.gas_used)
 
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Run a block's system calls, by a method of the state that simulations use as well."""
