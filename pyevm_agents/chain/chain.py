@@ -219,11 +219,11 @@ class Chain(ChainSimulator):
     def mine_if_short(
         self, transaction: SignedTransactionAPI, settings: BlockSettings
     ) -> MinedBlock | None:
-        """Mine a block of one transaction if that takes some milliseconds at most; otherwise None.
+        """Mine a block of one short transaction; otherwise return None.
 
-        A short transaction has little gas, and calls neither another contract nor a precompile, so
-        it can't reach a model. A fork has no short ones: each may read the remote chain. None also
-        if no block can hold the transaction. The chain is unchanged then.
+        A short transaction has at most `SHORT_GAS`, and calls neither another contract nor a
+        precompile, so it can't reach a model. A fork has no short ones: each may read the remote
+        chain. None also if no block can hold the transaction. The chain is unchanged then.
 
         Raises: EngineFault: the host failed. The chain is unchanged.
         """

@@ -62,7 +62,7 @@ def estimate_gas(  # noqa: PLR0913 - keyword arguments
 
 
 def estimate_if_short(call: Call, view: StateView, price_wei: int) -> GasEstimate | None:
-    """Estimate as `estimate_gas` does if it takes some milliseconds at most; otherwise None.
+    """Estimate as `estimate_gas` does if `SHORT_GAS` is enough; otherwise return None.
 
     Raises: RequestError: see `estimate_gas`.
     """

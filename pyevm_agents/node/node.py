@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedTransaction:
     """A transaction that the pool accepted."""
@@ -293,7 +292,9 @@ class Node:
     def send_if_short(
         self, make: Callable[[], SignedTransactionAPI]
     ) -> SignedTransactionAPI | None:
-        """Mine a transaction in this thread if that takes some milliseconds, and nothing waits.
+        """Mine a short transaction in this thread if the pool is empty and the write queue idle.
+
+        Thread-safe, and for the event loop: it neither waits nor infers. See `Chain.mine_if_short`.
 
         Output: the transaction; None if it is to be sent by `send`: nothing has changed then.
         Raises: what `make` raises.
