@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedTransaction:
     """A transaction that the pool accepted."""

@@ -17,6 +17,7 @@ from eth.vm.forks.prague.constants import (
     CONSOLIDATION_REQUEST_TYPE,
     DEPOSIT_CONTRACT_ADDRESS,
     DEPOSIT_EVENT_SIGNATURE_HASH,
+    DEPOSIT_REQUEST_TYPE,
     WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
     WITHDRAWAL_REQUEST_TYPE,
 )
@@ -89,16 +90,22 @@ class RequestsVM(PragueVM):
 
         Raises: InvalidBlockError: the contract emitted a deposit of another layout (EIP-6110).
         """
-        for receipt in block.get_receipts(self.chaindb):
-            for log in receipt.logs:
-                is_deposit = log.address == DEPOSIT_CONTRACT_ADDRESS and log.topics[:1] == (
-                    DEPOSIT_TOPIC,
+        deposits = [
+            log
+            for receipt in block.get_receipts(self.chaindb)
+            for log in receipt.logs
+            if log.address == DEPOSIT_CONTRACT_ADDRESS and log.topics[:1] == (DEPOSIT_TOPIC,)
+        ]
+        for log in deposits:
+            if not _has_deposit_layout(log.data):
+                raise InvalidBlockError(
+                    BlockRefusal.INVALID_DEPOSIT_EVENT_LAYOUT,
+                    f"deposit event of {len(log.data)} bytes: must have the layout of EIP-6110",
                 )
-                if is_deposit and not _has_deposit_layout(log.data):
-                    raise InvalidBlockError(
-                        BlockRefusal.INVALID_DEPOSIT_EVENT_LAYOUT,
-                        f"deposit event of {len(log.data)} bytes: must have the layout of EIP-6110",
-                    )
+        if not deposits:  # py-evm encodes the first topic of every log to compare it.
+            assert isinstance(block, PragueBlock)  # noqa: S101 - the only ones of this VM
+            block.block_requests.append(DEPOSIT_REQUEST_TYPE)
+            return
         super().process_deposit_request_data(block)
 
     def process_withdrawal_request_data(self, block: BlockAPI) -> None:

@@ -50,10 +50,10 @@ def encode_typed(item: SignedTransactionAPI | ReceiptAPI) -> bytes:
 
     Raises: see `encode_record`.
     """
-    inner = getattr(item, "_inner", None)
-    if inner is None:
+    inner, type_id = getattr(item, "_inner", None), item.type_id
+    if inner is None or type_id is None:
         return encode_record(item)
-    return bytes((item.type_id,)) + encode_record(inner)  # type: ignore[union-attr]
+    return bytes((type_id,)) + encode_record(inner)
 
 
 def build_record(record_class: Any, *values: object) -> Any:  # noqa: ANN401 - see above

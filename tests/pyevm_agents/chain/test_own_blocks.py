@@ -132,6 +132,20 @@ class Twins:
         self.require_equal()
         return results[0]
 
+    def mine_short(self, kind: str, seed: int) -> None:
+        """Mine a transaction; on the own chain as a short one, if it is short."""
+        transaction = Pool(self.own).make(kind, seed)
+        spec = BlockSettings(timestamp_seconds=self.own.head.timestamp + 1)
+
+        def work(chain: Chain) -> bytes:
+            sent = _copy(chain, transaction)
+            mined = chain.mine_if_short(sent, spec) if chain is self.own else None
+            if mined is None:
+                mined = chain.mine([sent], settings=spec)
+            return mined.block.hash
+
+        self.on_both(work)
+
     def mine(
         self,
         transactions: Sequence[SignedTransactionAPI],
@@ -339,6 +353,7 @@ SETTINGS = {
 ACTIONS = st.one_of(
     st.tuples(st.just("mine"), st.lists(st.sampled_from([*KINDS, IMPERSONATED]), max_size=6)),
     st.tuples(st.just("mine valid"), st.lists(st.sampled_from([*KINDS, BAD_NONCE]), max_size=6)),
+    st.tuples(st.just("mine short"), st.sampled_from(KINDS)),
     st.tuples(st.just("set"), st.sampled_from([*SETTINGS, "time"])),
     st.tuples(
         st.sampled_from(["snapshot", "revert", "rollback", "restart", "patch"]), st.integers(0, 3)
@@ -353,11 +368,22 @@ def _act(twins: Twins, action: str, told: Any, seed: int) -> None:  # noqa: ANN4
         wanted = [kind for kind in told if kind not in KINDS or kind in kinds]
         made = [pool.make(kind, seed + index) for index, kind in enumerate(wanted)]
         twins.mine(made, leaves_out=action == "mine valid")
+    elif action == "mine short":
+        if told in _list_kinds(chain.config):
+            twins.mine_short(told, seed)
     elif action == "set":
         later = BlockSettings(timestamp_seconds=chain.head.timestamp + 1_000)
         made = [Pool(chain).make("logs", seed)]
         twins.mine(made, SETTINGS.get(told, later))
-    elif action == "snapshot":
+    else:
+        _move(twins, action, told, seed)
+    twins.require_equal()
+
+
+def _move(twins: Twins, action: str, told: int, seed: int) -> None:
+    """Take a snapshot, go back, start again, or set a balance."""
+    chain = twins.own
+    if action == "snapshot":
         twins.snapshots.append(int(str(twins.on_both(Chain.snapshot))))
     elif action == "revert" and twins.snapshots:
         number = twins.snapshots[told % len(twins.snapshots)]
@@ -372,7 +398,6 @@ def _act(twins: Twins, action: str, told: Any, seed: int) -> None:  # noqa: ANN4
         twins.on_both(
             lambda each: each.patch_state(lambda state: state.set_balance(_address(told), seed))
         )
-    twins.require_equal()
 
 
 @settings(max_examples=12)
@@ -392,10 +417,18 @@ def test_own_blocks_are_those_of_an_import_through_reorganizations_and_restarts(
 def _mine_all_kinds(twins: Twins, count: int) -> None:
     """Mine a number of transactions of all kinds, one to eight in a block, with empty blocks."""
     kinds, made = _list_kinds(twins.config), 0
+    for seed, kind in enumerate(kinds):
+        twins.mine_short(kind, seed)
     while made < count:
         pool, size = Pool(twins.own), made % 9
         twins.mine([pool.make(kinds[(made + at) % len(kinds)], made + at) for at in range(size)])
         made += max(size, 1)
+    headers = twins.own.headers(twins.own.first_number + 1, twins.own.head.block_number)
+    blocks = [twins.own.block_with_receipts(header) for header in headers]
+    statuses = {receipt.state_root for block in blocks for receipt in block.receipts}
+    assert statuses == {b"", b"\x01"}
+    assert any(trace_key(b"") in key for key in dict(twins.rows[0].list_rows(b"")))
+    assert any(not block.receipts for block in blocks)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from contextlib import suppress
 import pytest
 from eth_keys.datatypes import PrivateKey
 from eth_keys.exceptions import BadSignature
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.transactions import (
@@ -16,7 +18,9 @@ from pyevm_agents.chain.transactions import (
     LEGACY_TYPE,
     TransactionFields,
     build_impersonated,
+    decode_transaction,
     is_impersonated,
+    recover_sender,
     set_known_sender,
     sign,
 )
@@ -99,3 +103,42 @@ def test_signing_recovers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert signed.sender
     signed.validate()
+
+
+RAW = [
+    sign(fields(kind), PrivateKey(bytes([number]) * 32), CHAIN_ID).encode()
+    for kind in KINDS
+    for number in (3, 4, 5)
+]
+
+
+def _describe_sent(raw: bytes, *, is_cut: bool) -> object:
+    """Return the parts of a transaction that a client sends, or the error."""
+    builder = Chain(ChainConfig()).transaction_builder
+    try:
+        sent = decode_transaction(raw, builder) if is_cut else builder.decode(raw)
+        sender = recover_sender(sent) if is_cut else sent.sender
+    except BadSignature as error:
+        return "InvalidTransactionError", f"invalid signature: {error}"
+    except Exception as error:  # noqa: BLE001 - whatever the decoders raise
+        return type(error).__name__, str(error)
+    return type(sent), sender, sent.hash, sent.encode(), sent.get_message_for_signing(), sent
+
+
+@given(
+    raw=st.sampled_from(RAW),
+    changes=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=2),
+    cut=st.integers(0, 2),
+)
+@example(raw=RAW[0], changes=[], cut=0)
+@example(raw=RAW[6], changes=[], cut=0)
+@example(raw=RAW[6], changes=[(1, 0xFF)], cut=0)
+def test_a_received_transaction_is_that_of_py_evm(
+    raw: bytes, changes: list[tuple[int, int]], cut: int
+) -> None:
+    altered = bytearray(raw)
+    for at, byte in changes:
+        altered[at % len(raw)] = byte
+    received = bytes(altered[: len(raw) - cut])
+    ours, theirs = (_describe_sent(received, is_cut=each) for each in (True, False))
+    assert ours == theirs
