@@ -52,8 +52,8 @@ some milliseconds for it."""
 
 SHORT_GAS = 100_000
 """Gas of a short transaction, and of the execution of a short estimate. The slowest instructions
-for their gas, apart from calls, take 25 to 50 ms for it, and an ERC-20 transfer 4 ms: so long other
-clients may wait. Source: `python -m benchmarks.short_sends`."""
+for their gas, apart from calls, take a twentieth of a second for it: so long other clients may
+wait. An ERC-20 transfer takes 2 ms. Source: `python -m benchmarks.short_sends`."""
 
 CHEAP_CALL_DATA_BYTES = 4_096
 """Upper bound of the calldata of `call_if_cheap`."""

@@ -201,11 +201,6 @@ class Trie:
 
 def compute_list_root(contents: Sequence[bytes], written: dict[bytes, bytes]) -> bytes:
     """Compute the trie root of a list, keyed by the RLP of the index; add nodes to `written`."""
-    if len(contents) == 1:
-        encoded = encode_node(Leaf(encode_integer(0).hex(), contents[0]))
-        root: bytes = keccak(encoded)
-        written[root] = encoded
-        return root
     trie = Trie({}, BLANK_ROOT_HASH, StateCache())
     for index, content in enumerate(contents):
         trie.set(encode_integer(index).hex(), content)

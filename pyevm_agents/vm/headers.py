@@ -68,11 +68,12 @@ def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 -
 
     Raises: TypeError: unknown field.
     """
-    attributes = _get_attributes(type(original))
+    record_class: Any = type(original)
+    attributes = _get_attributes(record_class)
     unknown = changes.keys() - attributes.keys()
     if unknown:
-        raise TypeError(f"{type(original).__name__} has no field {', '.join(sorted(unknown))}")
-    duplicate = object.__new__(type(original))
+        raise TypeError(f"{record_class.__name__} has no field {', '.join(sorted(unknown))}")
+    duplicate = object.__new__(record_class)
     values = vars(duplicate)
     values.update(vars(original))
     for name in CACHED_ATTRIBUTES:

@@ -50,7 +50,7 @@ def encode_typed(item: SignedTransactionAPI | ReceiptAPI) -> bytes:
 
     Raises: see `encode_record`.
     """
-    inner, type_id = getattr(item, "_inner", None), item.type_id
+    inner, type_id = getattr(item, "_inner", None), getattr(item, "type_id", None)
     if inner is None or type_id is None:
         return encode_record(item)
     return bytes((type_id,)) + encode_record(inner)

@@ -29,7 +29,7 @@ from eth.vm.forks.prague.state import PragueState
 from eth_typing import Address
 from eth_utils import ValidationError
 
-from pyevm_agents.state import StateAccountDB
+from pyevm_agents.state import StateAccountDB, compute_list_root
 from pyevm_agents.vm.authorizations import authorize
 from pyevm_agents.vm.blobs import BPO1_BLOBS, BPO2_BLOBS, CANCUN_BLOBS, PRAGUE_BLOBS
 from pyevm_agents.vm.block_requests import BlockRefusal, InvalidBlockError, RequestsVM
@@ -48,8 +48,8 @@ from pyevm_agents.vm.headers import (
     build_prague_header,
     complete_header,
 )
-from pyevm_agents.vm.own_block import make_block, store_lists
 from pyevm_agents.vm.receipts import build_receipt
+from pyevm_agents.vm.rlp_codec import encode_typed
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
     AgentTransactionExecutor,
@@ -284,7 +284,7 @@ class AgentVM(WatchedVM, CancunVM):
     """
 
     consensus_class = NoProofConsensus
-    block_class = CancunBlock
+    block_class: type[AgentBlock] = CancunBlock
     _state_class = AgentState
     create_header_from_parent = staticmethod(build_cancun_header)
     blobs: ClassVar[BlobSchedule] = CANCUN_BLOBS
@@ -322,12 +322,37 @@ class AgentVM(WatchedVM, CancunVM):
             super().validate_gas(header, parent_header)
 
     def make_own_block(self, transactions: Sequence[SignedTransactionAPI]) -> BlockAndMetaWitness:
-        """Execute transactions as a block of this process; return the block.
+        """Execute transactions as a block of this process; return the block with its receipts.
 
+        The block is that of an import, without the steps of one: py-evm's copies header and block
+        at each step, and asks for rewards that no fork has had since the merge.
+
+        Source: docs/architecture.md#own-blocks.
         Raises: see `Chain.mine`.
         """
         self.is_own_block = True
-        return make_block(self, transactions)
+        first_header = self.get_header()
+        self.begin_block(first_header)
+        header, receipts, _ = self.apply_all_transactions(transactions, first_header)
+        included = self.get_included(transactions)
+        block = self.block_class.build(header, included, receipts)
+        fields = self._store_lists(included, receipts) | self.finish_block(block)
+        witness = self.state.persist()
+        sealed = header.copy(**fields, state_root=self.state.state_root)
+        return BlockAndMetaWitness(block.copy(header=sealed), witness)
+
+    def _store_lists(
+        self, transactions: Sequence[SignedTransactionAPI], receipts: Sequence[ReceiptAPI]
+    ) -> dict[str, Any]:
+        """Store the tries of a block's transactions and receipts; return their header fields."""
+        nodes: dict[bytes, bytes] = {}
+        roots = {
+            "transaction_root": compute_list_root([*map(encode_typed, transactions)], nodes),
+            "receipt_root": compute_list_root([*map(encode_typed, receipts)], nodes),
+        }
+        for key, node in nodes.items():
+            self.chaindb.db[key] = node
+        return roots
 
     def finish_block(self, block: BlockAPI) -> dict[str, bytes]:  # noqa: ARG002 - for later forks
         """Run an executed block's last system calls; return the header fields that they give.
@@ -361,9 +386,13 @@ class AgentVM(WatchedVM, CancunVM):
 
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Run a block's system calls, by a method of the state that simulations use as well."""
+        self.begin_block(block.header)
+
+    def begin_block(self, header: BlockHeaderAPI) -> None:
+        """Run the system calls of a block with this header."""
         state = self.state
         assert isinstance(state, AgentState)  # noqa: S101 - the only one an AgentVM has
-        state.begin_block(block.header)
+        state.begin_block(header)
 
     @classmethod
     def has_room(cls, header: BlockHeaderAPI, transaction: SignedTransactionAPI) -> bool:
@@ -455,7 +484,7 @@ class AgentVM(WatchedVM, CancunVM):
             return super().set_block_transactions_and_withdrawals(
                 base_block, new_header, transactions, receipts, withdrawals
             )
-        roots = store_lists(self.chaindb, transactions, receipts)
+        roots = self._store_lists(transactions, receipts)
         block = base_block.copy(transactions=transactions, header=new_header.copy(**roots))
         assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
         block.receipts = tuple(receipts)

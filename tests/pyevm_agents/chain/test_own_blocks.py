@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import rlp
+from eth.vm.forks.prague.constants import MAGIC
 from eth.vm.forks.prague.transactions import Authorization
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
@@ -31,7 +32,6 @@ from pyevm_agents.chain.transactions import (
 )
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.vm import InvalidTransactionError
-from pyevm_agents.vm.authorizations import MAGIC
 from tests.byte_model import PROFILE, ByteModel
 from tests.golden.byte_chain import ANSWER, EXECUTOR
 from tests.golden.consensus import encode_request
@@ -202,7 +202,7 @@ def _copy(chain: Chain, transaction: SignedTransactionAPI) -> SignedTransactionA
 
 
 def _sign(chain: Chain, sender: int, nonce: int, **fields: Any) -> SignedTransactionAPI:  # noqa: ANN401
-    told = {
+    told: dict[str, Any] = {
         "kind": DYNAMIC_FEE_TYPE,
         "nonce": nonce,
         "gas": 100_000,
@@ -230,7 +230,7 @@ def _authorize(chain: Chain, nonce: int, signer: int = 3) -> Authorization:
 def _describe(kind: str, chain: Chain, seed: int) -> dict[str, Any]:
     """Return the fields of a transaction of a kind; the number makes two of a kind different."""
     words = _word(seed) * 3
-    return {
+    kinds: dict[str, dict[str, Any]] = {
         "transfer": {"to": _address(seed), "gas": 21_000, "value_wei": seed},
         "empty account": {"to": _address(1_000 + seed), "gas": 21_000},
         "legacy": {"kind": LEGACY_TYPE, "data": words},
@@ -268,7 +268,8 @@ def _describe(kind: str, chain: Chain, seed: int) -> dict[str, Any]:
                 _authorize(chain, chain.nonce(SENDERS[3])),
             ),
         },
-    }[kind]
+    }
+    return kinds[kind]
 
 
 KINDS = (

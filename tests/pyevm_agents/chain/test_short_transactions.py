@@ -53,7 +53,7 @@ def open_chain(code: bytes = b"", others: Mapping[Address, GenesisAccount] | Non
 
 
 def make(chain: Chain, **fields: Any) -> SignedTransactionAPI:  # noqa: ANN401
-    told = {
+    told: dict[str, Any] = {
         "kind": DYNAMIC_FEE_TYPE,
         "nonce": chain.nonce(OWNER),
         "gas": SHORT_GAS,

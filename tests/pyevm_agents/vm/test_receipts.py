@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from eth_bloom import BloomFilter
+from eth_bloom.bloom import BloomFilter
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from hypothesis import given

@@ -84,8 +84,9 @@ def test_a_send_without_gas_is_estimated_in_a_thread(served: Served) -> None:
 def test_an_estimate_there_is_that_of_a_thread(
     served: Served, to: bytes, data: bytes, gas: int | None, value: int
 ) -> None:
-    call = {"from": to_hex(ADDRESSES[0]), "to": to_hex(to), "data": to_hex(data)}
-    call |= {"value": hex(value)} | ({} if gas is None else {"gas": hex(gas)})
+    call = {"from": to_hex(ADDRESSES[0]), "to": to_hex(to), "data": to_hex(data)} | (
+        {"value": hex(value)} if gas is None else {"value": hex(value), "gas": hex(gas)}
+    )
     try:
         whole = served.service.call("eth_estimateGas", [call], served.session)
     except Exception:  # noqa: BLE001 - every refusal
