@@ -56,7 +56,7 @@ for their gas, apart from calls, take a twentieth of a second for it: so long ot
 wait. An ERC-20 transfer takes 2 ms. Source: `python -m benchmarks.short_sends`."""
 
 CHEAP_CALL_DATA_BYTES = 4_096
-"""Upper bound of the calldata of `call_if_cheap`."""
+"""Upper bound of the calldata of `call_if_cheap`, and of a short transaction that is received."""
 
 MAX_SLOW_CALLS = 1_024
 """Size of the LRU of functions whose last call was not cheap."""

@@ -300,8 +300,7 @@ class Node:
         Output: the transaction; None if it is to be sent by `send`: nothing has changed then.
         Raises: what `make` raises.
         """
-        is_possible = self._mining.is_automatic and self.chain.fork_block is None
-        if not is_possible or not self.send_lock.acquire(blocking=False):
+        if not self.send_lock.acquire(blocking=False):
             return None
         try:
             return self.run_now(lambda: self._mine_if_short(make))
@@ -313,7 +312,8 @@ class Node:
     def _mine_if_short(
         self, make: Callable[[], SignedTransactionAPI]
     ) -> SignedTransactionAPI | None:
-        if len(self.pool):
+        is_fork = self.chain.fork_block is not None  # `make` may read a nonce there.
+        if is_fork or len(self.pool) or not self._mining.is_automatic:
             return None
         transaction = make()
         if self.pool.find_departure(transaction.hash) is not None:

@@ -47,7 +47,8 @@ class RpcMethod:
     parameters: tuple[ParamParser | OptionalParam, ...]
     names: tuple[str, ...]
     is_quick: bool
-    """Whether it takes well under a millisecond. It checks `RequestContext` before it blocks."""
+    """Whether it takes well under a millisecond, but for a short transaction or call. It checks
+    `RequestContext` before it blocks."""
 
     @property
     def description(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
 from typing import TYPE_CHECKING, TypeVar
 
+from pyevm_agents.chain.simulator import CHEAP_CALL_DATA_BYTES
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.node.transaction_defaults import (
     choose_gas_limit,
@@ -77,6 +78,8 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
 @METHODS.method("eth_sendRawTransaction", parse_data, is_quick=True)
 def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
     """Send a signed transaction; return the hash."""
+    if len(transaction) > CHEAP_CALL_DATA_BYTES:
+        rpc.require_blocking_allowed()
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return serializers.encode_data(rpc.send(lambda: signed))
 
