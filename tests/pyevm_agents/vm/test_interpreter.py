@@ -141,6 +141,11 @@ def repeat(times: int, body: list[Piece]) -> Piece:
     return build
 
 
+def jump(over: int) -> Piece:
+    """Return a jump to a PUSH1, to the JUMPDEST that is its data, or to one behind it."""
+    return lambda at: b"\x61" + (at + 4 + over).to_bytes(2, "big") + b"\x56\x60\x5b\x5b"
+
+
 def call(kind: int, to: Address, gas: bytes, *ranges: int) -> bytes:
     value = push(ranges[4]) if kind in {op.CALL, op.CALLCODE} else b""
     memory = b"".join(map(push, ranges[:4]))
@@ -201,7 +206,7 @@ statements: st.SearchStrategy[Piece] = st.one_of(
     *(operations, memory, storage, calls, creations, single, words)
 ).map(raw)
 pieces = st.recursive(
-    statements,
+    statements | st.integers(0, 2).map(jump),
     lambda inner: st.builds(repeat, st.integers(1, 20), st.lists(inner, max_size=6)),
     max_leaves=12,
 )
@@ -226,7 +231,7 @@ legs = st.sampled_from([0, 20, 500, 50_000])
 @example(code=b"\x36" * 1_030, data=b"", gas=5_000, leg_gas=50_000)
 @example(code=b"\x7f\x01", data=b"", gas=100, leg_gas=50_000)
 @example(code=b"\x60", data=b"", gas=100, leg_gas=50_000)
-@example(code=push(3) + b"\x56" + b"\x60\x5b", data=b"", gas=100, leg_gas=50_000)
+@example(code=push(4) + b"\x56" + b"\x60\x5b", data=b"", gas=100, leg_gas=50_000)
 @example(code=push(2**256 - 1) + b"\x56", data=b"", gas=100, leg_gas=50_000)
 @example(code=push(2**256 - 1) + b"\x35", data=b"\x01" * 70, gas=100, leg_gas=50_000)
 @example(code=b"\x5b" + push(0) + b"\x56", data=b"", gas=5_000, leg_gas=50_000)
