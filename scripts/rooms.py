@@ -133,7 +133,17 @@ def read_node(node: ast.AST, found: Source, skipped: set[int]) -> None:
             ast.Assign(targets=[ast.Name(id="COMMANDS")], value=ast.Dict() as table)
             | ast.AnnAssign(target=ast.Name(id="COMMANDS"), value=ast.Dict() as table)
         ):
-            found.commands = ast.literal_eval(table)
+            found.commands = read_commands(table)
+
+
+def read_commands(table: ast.Dict) -> dict[str, str]:
+    """Return the module of each command of a table of `LazyCommand`s."""
+    places = {
+        ast.literal_eval(name): ast.literal_eval(command.args[0])
+        for name, command in zip(table.keys, table.values, strict=True)
+        if name is not None and isinstance(command, ast.Call)
+    }
+    return {name: place.partition(":")[0] for name, place in places.items()}
 
 
 def read_import(node: ast.Import | ast.ImportFrom, found: Source) -> None:

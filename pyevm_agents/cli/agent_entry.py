@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pyevm_agents.client.json_rpc import RemoteClient
 
 INSTRUCT, RUN = "instruct(string)", "run(((uint8,bytes)[],bytes),address)"
+TOOLS = "getTools()"
+"""An agent has tools. A tool has a `run` of the same signature, and none."""
+
 CONTRACT = "OwnedAgent"
 """A bundled contract with both."""
 
@@ -40,13 +43,14 @@ class AgentEntry:
 def find_entry(client: RemoteClient, address: bytes) -> AgentEntry:
     """Return the function by which an agent is asked.
 
-    It is `run` where the code compares the selector of that, and not of `instruct`, which takes a
-    plain text. The code alone tells: a call could be a run of the agent.
+    It is `run` where the code compares the selectors of an agent, and not that of `instruct`, which
+    takes a plain text. The code alone tells: a call could be a run of the agent.
 
     Input:  the node; the agent's address, 20 bytes.
     """
     code = decode_hex(str(client.request("eth_getCode", [encode_hex(address), "latest"]) or "0x"))
-    has_instruct, has_run = (
-        PUSH4 + function_signature_to_4byte_selector(each) in code for each in (INSTRUCT, RUN)
+    has_instruct, has_run, has_tools = (
+        PUSH4 + function_signature_to_4byte_selector(each) in code
+        for each in (INSTRUCT, RUN, TOOLS)
     )
-    return AgentEntry("run" if has_run and not has_instruct else "instruct")
+    return AgentEntry("run" if has_run and has_tools and not has_instruct else "instruct")

@@ -73,8 +73,8 @@ class OnchainAgent(BaseAgentModule):
         if answer is None:
             raise OnchainRunError(f"plan of {self.slug}: {trace.failure}")
         if not is_done(answer):
-            reason = f"plan of {self.slug}: {describe_not_done(answer)}; change the goal"
-            raise NotDoneError(reason, answer)
+            told = describe_not_done(answer).rstrip(".")
+            raise NotDoneError(f"plan of {self.slug}: {told}; change the goal", answer)
         context.logger.info("%s plans %d tool uses", self.slug, len(trace.tool_uses))
         return self._build_plan(trace.tool_uses)
 

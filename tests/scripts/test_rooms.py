@@ -86,7 +86,7 @@ def test_every_group_has_its_table(reach: Reach) -> None:
     groups = {
         name
         for name, file in reach.files.items()
-        if name.startswith("pyevm_agents.cli.") and "modules=COMMANDS" in file.read_text("utf-8")
+        if name.startswith("pyevm_agents.cli.") and "commands=COMMANDS" in file.read_text("utf-8")
     }
     assert len(groups) > 4
     assert {name for name, source in reach.sources.items() if source.commands} == groups

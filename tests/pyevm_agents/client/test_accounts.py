@@ -49,10 +49,10 @@ def test_a_revert_is_decoded_before_it_is_sent(
     client: RemoteClient, oracle: Address, *, has_key: bool
 ) -> None:
     account = NodeAccount(client, KEYS[0] if has_key else ADDRESSES[0])
-    with pytest.raises(RevertedError, match=r"would revert: NothingToWithdraw\(caller=0x") as said:
+    with pytest.raises(RevertedError, match=r"would revert: NothingToWithdraw\(account=0x") as said:
         account.transact(oracle, WITHDRAW)
     assert said.value.name == "NothingToWithdraw"
-    with pytest.raises(RevertedError, match=r"was mined and reverted: NothingToWithdraw\(caller"):
+    with pytest.raises(RevertedError, match=r"was mined and reverted: NothingToWithdraw\(account"):
         account.transact(oracle, WITHDRAW, gas=100_000)
 
 
@@ -148,9 +148,9 @@ def test_a_node_s_account_pays_no_more_than_named(remote: FakeRemote, client: Re
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ("ERROR", "NothingToWithdraw(caller=0x"),
-        ({"data": "ERROR", "message": "x"}, "NothingToWithdraw(caller=0x"),  # Hardhat's
-        ({"result": "ERROR"}, "NothingToWithdraw(caller=0x"),
+        ("ERROR", "NothingToWithdraw(account=0x"),
+        ({"data": "ERROR", "message": "x"}, "NothingToWithdraw(account=0x"),  # Hardhat's
+        ({"result": "ERROR"}, "NothingToWithdraw(account=0x"),
         (None, "said so"),
         ("0x", "said so"),
         ("not hexadecimal", "said so"),

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.options import signing
+from pyevm_agents.cli.options.types import RequestNumberType
 from tests.pyevm_agents.cli.oracle.conftest import PASSWORD, write_keystore
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def lying_node(chain_id: int, **answers: Any) -> Iterator[LyingNode]:  # noqa: A
 def find_words(parameter: click.Parameter) -> list[str]:
     """Return the words of a value that a parameter takes."""
     kind = parameter.type
-    if isinstance(kind, click.IntRange | click.FloatRange):
+    if isinstance(kind, click.IntRange | click.FloatRange | RequestNumberType):
         value = "1"
     elif isinstance(kind, click.Choice):
         value = str(kind.choices[0])
