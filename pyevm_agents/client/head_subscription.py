@@ -61,7 +61,10 @@ class HeadSubscription:
         async with aiohttp.ClientSession(timeout=limit) as session:
             # Without a farewell: the session closes the connection, whatever the server sends.
             socket = await session.ws_connect(self._url, heartbeat=HEARTBEAT_SECONDS)
-            await socket.send_json(SUBSCRIBE)
-            async for message in socket:
-                if message.type == aiohttp.WSMsgType.TEXT:
-                    self._on_head()
+            try:
+                await socket.send_json(SUBSCRIBE)
+                async for message in socket:
+                    if message.type == aiohttp.WSMsgType.TEXT:
+                        self._on_head()
+            finally:  # Else aiohttp warns of it, whenever it is collected.
+                socket._response.close()  # noqa: SLF001 - `close` says farewell
