@@ -10,12 +10,10 @@ from eth_utils import decode_hex, encode_hex
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.client.json_rpc import (
     DEFAULT_TIMEOUT_SECONDS,
-    MAX_BATCH,
     RemoteClient,
     RemoteError,
     Request,
     parse_quantity,
-    split,
 )
 from pyevm_agents.errors import AgentsError, RemoteFault
 
@@ -187,11 +185,10 @@ class ChainClient(RemoteClient):
     def _request_each(self, method: str, params: Iterable[Sequence[object]]) -> list[Any]:
         """Call a method for each entry. Raises: RemoteError: one is refused. RemoteFault."""
         results: list[Any] = []
-        for part in split([Request(method, each) for each in params], MAX_BATCH):
-            for result in self.request_all(part):
-                if isinstance(result, RemoteError):
-                    raise result
-                results.append(result)
+        for result in self.request_all([Request(method, each) for each in params]):
+            if isinstance(result, RemoteError):
+                raise result
+            results.append(result)
         return results
 
 

@@ -11,7 +11,7 @@ from eth_utils import decode_hex, function_abi_to_4byte_selector, to_checksum_ad
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
-from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.client.json_rpc import RemoteError, Request
 from pyevm_agents.client.logs import decode_logs, parse_logs
 from pyevm_agents.errors import AgentsError, ConfigError, RemoteFault
 
@@ -53,9 +53,7 @@ class RemoteContract:
             Request("eth_call", [self._build_call(function, *arguments), "latest"])
             for function, arguments in calls
         ]
-        results: list[object] = []
-        for part in split(requests, MAX_BATCH):
-            results += self.client.request_all(part)
+        results = self.client.request_all(requests)
         return [
             self._decode(function, result)
             for (function, _), result in zip(calls, results, strict=True)

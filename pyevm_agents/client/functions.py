@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eth_utils import decode_hex, encode_hex, function_signature_to_4byte_selector
 
-from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.client.json_rpc import RemoteError, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,10 +41,7 @@ def find_functions(
         Request("eth_call", [{"to": to, "data": encode_hex(each + ZEROS)}, "latest"])
         for each in (UNKNOWN_SELECTOR, *selectors)
     ]
-    results: list[Any] = []
-    for part in split([*calls, Request("eth_getCode", [to, "latest"])], MAX_BATCH):
-        results += client.request_all(part)
-    *answers, code = results
+    *answers, code = client.request_all([*calls, Request("eth_getCode", [to, "latest"])])
     if isinstance(code, RemoteError):
         raise code
     unknown, *ends = map(_summarize, answers)

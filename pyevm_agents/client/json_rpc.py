@@ -192,11 +192,16 @@ class RemoteClient:
             raise self.build_fault(method, "not a quantity", "pass the URL of a node") from error
 
     def request_all(self, requests: Sequence[Request]) -> list[object]:
-        """Call several methods in one round trip, or in several if the node answers no batches.
+        """Call several methods in few round trips, or in one each if the node answers no batches.
 
         Output: for each request the result, or a RemoteError.
         Raises: RemoteFault: the node does not answer.
         """
+        parts = split(requests, MAX_BATCH)
+        return [result for part in parts for result in self._request_part(part)]
+
+    def _request_part(self, requests: Sequence[Request]) -> list[object]:
+        """Call at most `MAX_BATCH` methods; see `request_all`."""
         if len(requests) > 1 and self._has_batches:
             try:
                 return self._request_batch(requests)

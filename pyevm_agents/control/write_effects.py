@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from eth_typing import Address
 from eth_utils import to_checksum_address
 
-from pyevm_agents.abi.address_names import AddressNames
 from pyevm_agents.agents.asset_moves import list_balances
 from pyevm_agents.agents.trace import trace_agents
 from pyevm_agents.chain import Call
@@ -23,11 +22,7 @@ from pyevm_agents.node.state_view import StateView
 from pyevm_agents.rpc.call_sequence import CallSequence
 from pyevm_agents.rpc.context import RequestContext
 from pyevm_agents.rpc.filters import EventSystem
-from pyevm_agents.rpc.methods.agent_calls import EffectTracer, serialize_effects
-from pyevm_agents.rpc.named_calls import NamedCalls
-from pyevm_agents.rpc.run_review import RunReview
-from pyevm_agents.rpc.value_flow import ValueFlow
-from pyevm_agents.tracing.call_names import CallNames
+from pyevm_agents.rpc.methods.agent_calls import EffectTracer, review_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +75,8 @@ class _Simulation:
         )
 
     def _simulate(self, planned: PlannedWrite) -> dict[str, Any]:
-        write, chain = planned.write, self.rpc.node.chain
-        budget = self.rpc.open_trace_budget()
-        tracer, before = EffectTracer(budget), self.sequence.accounts
+        write = planned.write
+        tracer, before = EffectTracer(self.rpc.open_trace_budget()), self.sequence.accounts
         call = Call(
             to=Address(write.target),
             sender=Address(planned.caller),
@@ -90,12 +84,9 @@ class _Simulation:
             value_wei=write.value_wei,
         )
         result = self.sequence.call(self.rpc.limit_call(call, self.at), tracer=tracer)
-        steps = trace_agents(result.computation, result.gas_used, chain.models).steps
-        names = AddressNames(known=chain.known_contracts, get_code=chain.code)
-        calls = NamedCalls.build(tracer.calls, CallNames(names=names), len(steps), budget)
-        flow = ValueFlow.build(self.rpc, self.at, calls, tracer.state, before)
-        review = RunReview.of_transaction(flow, steps, chain.config.models)
-        effects: dict[str, Any] = serialize_effects(calls, flow, review)
+        models = self.rpc.node.chain.models
+        steps = trace_agents(result.computation, result.gas_used, models).steps
+        effects = review_effects(self.rpc, self.at, tracer, steps, before)
         accounts = {*effects["accounts"], to_checksum_address(planned.caller)}
         top = effects["call"]
         return {
@@ -103,7 +94,6 @@ class _Simulation:
             **{name: top[name] for name in ("contract", "function", "arguments")},
             "failure": top["reason"],
             "balances": [*list_balances(effects["changes"], accounts)],
-            "names": calls.find_names(pair for step in steps for pair in step.handles),
         }
 
 

@@ -6,13 +6,13 @@ requester contracts." The oracle calls nobody by itself: somebody has to, and pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eth_utils import decode_hex, encode_hex, to_checksum_address
 
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.revert_reasons import decode_revert
-from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.client.json_rpc import RemoteError, Request
 from pyevm_agents.council.messages import CallbackState
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def read_callbacks(
     """
     tag = block if isinstance(block, str) else hex(block)
     accounts = sorted({each.requester for each in requests})
-    codes = _request_all(
-        client, [Request("eth_getCode", [encode_hex(each), tag]) for each in accounts]
+    codes = client.request_all(
+        [Request("eth_getCode", [encode_hex(each), tag]) for each in accounts]
     )
     contracts = {
         account for account, code in zip(accounts, codes, strict=True) if _decode(code) != b""
@@ -59,7 +59,7 @@ def read_callbacks(
     asked = [each for each in requests if each.requester in contracts]
     to = encode_hex(oracle)
     calls = [{"to": to, "data": encode_hex(encode_callback(each))} for each in asked]
-    answers = _request_all(client, [Request("eth_call", [each, tag]) for each in calls])
+    answers = client.request_all([Request("eth_call", [each, tag]) for each in calls])
     return {
         request.request_id: _classify(answer)
         for request, answer in zip(asked, answers, strict=True)
@@ -75,10 +75,6 @@ def _classify(answer: object) -> CallbackState:
 def _is_of_called(error: RemoteError) -> bool:
     """Return whether an oracle refuses since the requester, which the target is, was called."""
     return decode_revert(error.revert_data).startswith("NothingToCall(")
-
-
-def _request_all(client: RemoteClient, requests: Sequence[Request]) -> list[Any]:
-    return [each for part in split([*requests], MAX_BATCH) for each in client.request_all(part)]
 
 
 def _decode(answer: object) -> bytes:

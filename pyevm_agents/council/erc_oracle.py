@@ -21,7 +21,7 @@ from eth_utils import (
 from pyevm_agents.abi.artifacts import describe_contract
 from pyevm_agents.abi.bundled import load_artifact
 from pyevm_agents.abi.values import compute_topic
-from pyevm_agents.client.json_rpc import MAX_BATCH, RemoteError, Request, split
+from pyevm_agents.client.json_rpc import RemoteError, Request
 from pyevm_agents.client.logs import decode_log, parse_logs
 from pyevm_agents.council.decisions import Act
 from pyevm_agents.council.erc_phases import ErcEnds, ErcEvent, ErcState, derive_phase, find_judge
@@ -252,11 +252,10 @@ class ErcOracle:
             data = selector + encode(["uint256"] * len(arguments), arguments)
             requests.append(Request("eth_call", [{"to": to, "data": encode_hex(data)}, tag]))
         results: list[bytes] = []
-        for part in split(requests, MAX_BATCH):
-            for result in self._client.request_all(part):
-                if isinstance(result, RemoteError):
-                    raise result
-                results.append(decode_hex(str(result)))
+        for result in self._client.request_all(requests):
+            if isinstance(result, RemoteError):
+                raise result
+            results.append(decode_hex(str(result)))
         return results
 
     # -- events -- #

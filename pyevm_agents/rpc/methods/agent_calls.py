@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.abi.address_names import AddressNames
@@ -42,7 +42,7 @@ from pyevm_agents.tracing import CallTree, MuxTracer, TouchedStateTracer, make_t
 from pyevm_agents.tracing.call_names import CallNames
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eth_typing import Address
 
@@ -72,6 +72,7 @@ class EffectTracer(MuxTracer):
     """Collects a transaction's calls, and the touched accounts."""
 
     def __init__(self, budget: TraceBudget) -> None:
+        self.budget = budget
         self.calls, self.state = CallTree(budget), TouchedStateTracer()
         super().__init__({"calls": self.calls, "state": self.state})
 
@@ -139,14 +140,10 @@ def trace_calls(rpc: RequestContext, transaction_hash: bytes) -> Json:
     budget = rpc.open_trace_budget()
     tracer = trace_at_index(rpc, record, index, lambda *_: EffectTracer(budget))
     steps = _find_steps(rpc, transaction_hash, tracer.calls)
-    names = CallNames(names=find_address_names(rpc))
-    calls = NamedCalls.build(tracer.calls, names, len(steps), budget)
-    flow = ValueFlow.build(rpc, StateView(chain, record.block.header), calls, tracer.state)
-    review = RunReview.of_transaction(flow, steps, chain.config.models)
+    at = StateView(chain, record.block.header)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
-        **serialize_effects(calls, flow, review),
-        "names": calls.find_names(pair for step in steps for pair in step.handles),
+        **review_effects(rpc, at, tracer, steps),
     }
 
 
@@ -184,18 +181,15 @@ def trace_call(  # noqa: PLR0913, PLR0917 - parameters of a request, by position
     with rpc.node.chain.agent_events.run("call", request_id):
         result = at.chain.call(call, header=at.header, overrides=state_overrides, trace=make_vm)
     trace = trace_agents(result.computation, result.gas_used, rpc.node.chain.models)
-    names = find_address_names(rpc)
-    calls = NamedCalls.build(tracer.calls, CallNames(names=names), len(trace.steps), budget)
-    flow = ValueFlow.build(rpc, at, calls, tracer.state, state_overrides)
-    review = RunReview.of_transaction(flow, trace.steps, rpc.node.chain.config.models)
-    form = serialize_trace(None, trace, names)
+    effects = review_effects(rpc, at, tracer, trace.steps, state_overrides)
+    form = serialize_trace(None, trace, find_address_names(rpc))
     found = form["names"]
     assert isinstance(found, dict)  # noqa: S101 - as `serialize_trace` writes it
     return {
         **form,
-        **serialize_effects(calls, flow, review),
+        **effects,
         "output": encode_data(result.output),
-        "names": {**calls.find_names(()), **found},
+        "names": {**effects["names"], **found},
     }
 
 
@@ -217,13 +211,29 @@ def _find_steps(rpc: RequestContext, transaction_hash: bytes, calls: CallTree) -
     return [] if trace is None else [*trace.steps]
 
 
-def serialize_effects(calls: NamedCalls, flow: ValueFlow, review: RunReview) -> Json:
-    """Serialize the call of a transaction, transfers, changes and approvals, and the review."""
+def review_effects(
+    rpc: RequestContext,
+    at: StateView,
+    tracer: EffectTracer,
+    steps: Sequence[TracedStep],
+    overrides: AccountOverrides | None = None,
+) -> dict[str, Any]:
+    """Return a traced transaction's call, transfers, changes, approvals, review, and names in JSON.
+
+    Input: the state of the transaction; its tracer; its agents' steps; the accounts that were other
+           ones before it.
+    """
+    chain = rpc.node.chain
+    names = CallNames(names=find_address_names(rpc))
+    calls = NamedCalls.build(tracer.calls, names, len(steps), tracer.budget)
+    flow = ValueFlow.build(rpc, at, calls, tracer.state, overrides)
+    review = RunReview.of_transaction(flow, steps, chain.config.models)
     return {
         "call": calls.serialize(),
         "transfers": flow.serialize_transfers(),
         "changes": flow.serialize_changes(),
         **review.serialize(),
+        "names": calls.find_names(pair for step in steps for pair in step.handles),
     }
 
 
