@@ -13,7 +13,6 @@ from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.config.schedule_file import ScheduleFile, parse_short_prices, read_schedule
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
-from pyevm_agents.server.origin_checks import require_allowed_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,12 +184,24 @@ def is_given(context: click.Context, name: str | None) -> bool:
     return context.get_parameter_source(name or "") != ParameterSource.DEFAULT
 
 
+def _require_allowed_origins(
+    _context: click.Context, _option: click.Parameter, origins: tuple[str, ...]
+) -> tuple[str, ...]:
+    if not origins:
+        return ()
+    from pyevm_agents.server.origin_checks import (  # noqa: PLC0415 - imports the server
+        require_allowed_origin,
+    )
+
+    return tuple(map(require_allowed_origin, origins))
+
+
 allow_origin_option = click.option(
     "--allow-origin",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    callback=lambda _context, _option, origins: tuple(map(require_allowed_origin, origins)),
+    callback=_require_allowed_origins,
     help="Allow requests from web pages of this origin, such as http://localhost:3000, or of all "
     "ports with http://localhost:*; `*` for all. May be repeated.",
 )

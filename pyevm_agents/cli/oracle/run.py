@@ -35,7 +35,6 @@ from pyevm_agents.oracle.oracle_client import OracleClient
 from pyevm_agents.oracle.recomputation import ModelOptions, open_computer
 from pyevm_agents.oracle.store import WorkerStore
 from pyevm_agents.oracle.worker import Worker, WorkerSettings
-from pyevm_agents.server.metrics_server import MetricsServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,6 +264,10 @@ def run_worker(options: RunOptions, *, is_arbiter: bool = False) -> None:
         ExitStack() as stack,
     ):
         if options.metrics_port is not None:
+            from pyevm_agents.server.metrics_server import (  # noqa: PLC0415 - imports the server
+                MetricsServer,
+            )
+
             server = stack.enter_context(
                 MetricsServer(worker, options.metrics_port, allowed_hosts=options.metrics_hosts)
             )
